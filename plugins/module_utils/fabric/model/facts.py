@@ -1,0 +1,152 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a node is: the result of a probe. ``None`` means "could not be read"; ``unread`` says why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Something that a probe could not read.
+
+    ``source`` is the file or command line, ``reason`` what happened, ``subject`` what it is about: a section of the
+    facts (``rdma``, ``netdevs`` …) or a device name.
+    """
+
+    source: str
+    reason: str
+    subject: str
+
+
+@dataclass(frozen=True)
+class Gid:
+    """One non-zero entry of a port's GID table; ``kind`` is the kernel's word: ``IB/RoCE v1`` or ``RoCE v2``."""
+
+    index: int
+    gid: str
+    kind: Optional[str] = None
+    netdev: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class RdmaPort:
+    """One port of an RDMA device. ``rate_gbps`` is the total rate (Gbit/s), MTUs are in bytes."""
+
+    number: int
+    state: Optional[str] = None  # DOWN | INIT | ARMED | ACTIVE
+    physical_state: Optional[str] = None  # the kernel's word: LinkUp, Disabled, Polling …
+    link_layer: Optional[str] = None  # Ethernet | InfiniBand
+    rate_gbps: Optional[float] = None
+    lanes: Optional[int] = None
+    active_mtu: Optional[int] = None
+    max_mtu: Optional[int] = None
+    lid: Optional[int] = None
+    sm_lid: Optional[int] = None
+    netdev: Optional[str] = None
+    gids: tuple[Gid, ...] = ()
+    counters: dict[str, int] = field(default_factory=dict)
+    hw_counters: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RdmaDevice:
+    """One RDMA device. ``pci`` is ``dddd:bb:dd.f``; ``soft`` is true for rxe and siw."""
+
+    name: str
+    node_guid: Optional[str] = None
+    sys_image_guid: Optional[str] = None
+    firmware: Optional[str] = None
+    hca_type: Optional[str] = None
+    board_id: Optional[str] = None
+    driver: Optional[str] = None
+    soft: bool = False
+    pci: Optional[str] = None
+    pcie_path: Optional[str] = None
+    numa: Optional[int] = None
+    parent: Optional[str] = None  # the netdev below a soft device
+    ports: tuple[RdmaPort, ...] = ()
+
+
+@dataclass(frozen=True)
+class Netdev:
+    """One network device. ``speed_mbps`` is ``None`` where the driver does not know it (virtio says -1)."""
+
+    name: str
+    ifindex: int
+    mac: Optional[str] = None
+    permanent_mac: Optional[str] = None
+    mtu: Optional[int] = None
+    max_mtu: Optional[int] = None
+    operstate: Optional[str] = None  # UP | DOWN | LOWERLAYERDOWN | UNKNOWN …
+    carrier: Optional[bool] = None
+    admin_up: Optional[bool] = None
+    speed_mbps: Optional[int] = None
+    driver: Optional[str] = None
+    firmware: Optional[str] = None
+    pci: Optional[str] = None
+    pcie_path: Optional[str] = None
+    numa: Optional[int] = None
+    slot: Optional[str] = None
+    kind: Optional[str] = None  # vlan, bond, bridge … ; None for a physical device
+    lower: Optional[str] = None  # the device below a VLAN
+    master: Optional[str] = None
+    vlan_id: Optional[int] = None
+    bond_mode: Optional[str] = None
+    addresses: tuple[str, ...] = ()  # "10.0.0.1/24", link-local ones included
+
+
+@dataclass(frozen=True)
+class Pci:
+    """One PCI function of a network class (02xx) or an RDMA one, whether a driver holds it or not."""
+
+    address: str
+    vendor: str
+    device: str
+    driver: Optional[str] = None
+    slot: Optional[str] = None
+    numa: Optional[int] = None
+    path: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An LLDP neighbour of a netdev."""
+
+    netdev: str
+    system: str
+    port: str
+
+
+@dataclass(frozen=True)
+class System:
+    """The node itself. ``distribution`` and ``release`` are ID and VERSION_ID of os-release."""
+
+    hostname: Optional[str] = None
+    machine: Optional[str] = None
+    kernel: Optional[str] = None
+    boot_id: Optional[str] = None
+    distribution: Optional[str] = None
+    release: Optional[str] = None
+    distribution_family: tuple[str, ...] = ()  # ID and ID_LIKE
+    python: Optional[str] = None
+    network_manager: Optional[str] = None  # systemd-networkd | netplan | NetworkManager | ifupdown
+    virtual: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """All that one probe of a node found. A section is ``None`` when it could not be read at all."""
+
+    schema: int = 1
+    system: System = System()
+    management: tuple[str, ...] = ()  # netdevs that carry the session or a default route: never touched
+    pci: Optional[tuple[Pci, ...]] = None
+    netdevs: Optional[tuple[Netdev, ...]] = None
+    rdma: Optional[tuple[RdmaDevice, ...]] = None
+    modules: Optional[tuple[str, ...]] = None
+    memlock: Optional[str] = None  # hard limit that the files grant to a login session: "unlimited" or kbytes
+    lldp: Optional[tuple[Neighbour, ...]] = None
+    unread: tuple[Unread, ...] = ()

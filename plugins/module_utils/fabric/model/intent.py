@@ -1,0 +1,148 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What one node should be: the resolver's result, the document behind ``/etc/railwright/intent.json``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class DeviceMatch:
+    """How to find a NIC function. Every key that is set must hold. Never a netdev name: names move, hardware does not."""
+
+    pci: Optional[str] = None  # "0000:18:00.0"
+    slot: Optional[str] = None  # the firmware's slot label
+    path: Optional[str] = None  # PCIe path from the root port: "0000:15:01.0/0000:16:00.0"
+    mac: Optional[str] = None  # permanent MAC, lower case
+    guid: Optional[str] = None  # node GUID, "0x" + 16 hex digits
+
+
+@dataclass(frozen=True)
+class PortIntent:
+    """One port of a rail: the first entry of ``match`` that finds a function wins."""
+
+    match: tuple[DeviceMatch, ...]
+    rdma_port: int = 1
+    leaf: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Bond:
+    """A bond over the rail's ports; ``mode`` is the kernel's name (802.3ad, active-backup …)."""
+
+    mode: str
+    lacp_rate: str = "fast"
+    hash_policy: str = "layer3+4"
+    miimon_ms: int = 100
+
+
+@dataclass(frozen=True)
+class TrafficClass:
+    """One ETS traffic class; ``share`` is a percentage, set for tsa ``ets`` only."""
+
+    tc: int
+    priorities: tuple[int, ...]
+    tsa: str  # ets | strict
+    share: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Qos:
+    """Lossless RoCE as one rail needs it. ``tos`` and ``traffic_class`` are bytes (DSCP << 2 | ECT)."""
+
+    profile: str  # pfc+dcqcn | pfc | dcqcn | lossy
+    pfc: tuple[int, ...]  # lossless priorities
+    ecn: tuple[int, ...]  # priorities under DCQCN
+    data_dscp: int
+    data_priority: int
+    cnp_dscp: Optional[int]
+    cnp_priority: Optional[int]
+    tos: int
+    traffic_classes: tuple[TrafficClass, ...]
+    cable_length_m: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """An InfiniBand partition; ``pkey`` without the membership bit."""
+
+    name: str
+    pkey: int
+    ipoib: bool = False
+
+
+@dataclass(frozen=True)
+class InfiniBand:
+    """What an InfiniBand rail expects of its subnet."""
+
+    subnet_managers: str  # hosts | switch | ufm | external
+    partitions: tuple[Partition, ...] = ()
+    subnet_prefix: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class RailIntent:
+    """One rail of one node. MTUs in bytes: ``host_mtu`` of the netdev, ``path_mtu`` of RDMA, ``switch_mtu`` of the leaf port."""
+
+    name: str
+    index: int
+    fabric: str
+    transport: str  # roce | infiniband
+    ports: tuple[PortIntent, ...]
+    host_mtu: Optional[int]
+    switch_mtu: Optional[int]
+    path_mtu: int
+    addressing: str  # pool | p2p31 | external | dhcp | none
+    addresses: tuple[str, ...] = ()  # interface addresses, CIDR
+    gateways: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    families: tuple[int, ...] = (4,)
+    speed_gbps: Optional[float] = None  # of one port
+    soft_roce: bool = False
+    gpu: Optional[int] = None
+    numa: Optional[int] = None
+    bond: Optional[Bond] = None
+    vlan: Optional[int] = None
+    qos: Optional[Qos] = None
+    infiniband: Optional[InfiniBand] = None
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Bounds of ``prove``: ``bandwidth`` is a ratio of the line rate (<= 1) or an absolute value in Gbit/s."""
+
+    bandwidth: float = 0.9
+    latency_us: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A finding that the site accepts for a while. ``until`` is an ISO date, the last day on which it holds."""
+
+    rule: str
+    reason: str
+    until: str
+    host: Optional[str] = None
+    rail: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class NodeIntent:
+    """The whole intent of one node."""
+
+    schema: int
+    core_version: str
+    spec_name: str
+    spec_hash: str
+    host: str
+    unit: str
+    node_id: Optional[int]
+    rails: tuple[RailIntent, ...]
+    modules: tuple[str, ...] = ()
+    memlock: str = "unlimited"
+    acceptance: Acceptance = Acceptance()
+    waivers: tuple[Waiver, ...] = ()

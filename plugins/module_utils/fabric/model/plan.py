@@ -1,0 +1,68 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The difference between what is and what should be, as steps that can be shown before they are taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Union
+
+
+@dataclass(frozen=True)
+class WriteFile:
+    """Write a whole file, atomically; ``mode`` as octal number."""
+
+    path: str
+    text: str
+    mode: int = 0o644
+
+
+@dataclass(frozen=True)
+class RemoveFile:
+    """Remove a file that we own."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run a tool; it fails when the exit code is not 0."""
+
+    argv: tuple[str, ...]
+    timeout: float = 30.0
+
+
+Action = Union[WriteFile, RemoveFile, Run]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change of one setting, in words of the field.
+
+    ``subject`` is a rail, a file or a unit; ``setting`` names what changes (``MTU``, ``address`` …); ``before`` and
+    ``after`` are its values as a person writes them. ``disruptive`` says what is interrupted, ``depends_on`` which
+    earlier step must have been taken before this one can be judged exactly (in check mode it has not).
+    """
+
+    subject: str
+    setting: str
+    before: str
+    after: str
+    actions: tuple[Action, ...] = ()
+    disruptive: Optional[str] = None
+    depends_on: Optional[str] = None
+
+    def __str__(self) -> str:
+        text = f"{self.subject}: {self.setting} {self.before or '(none)'} -> {self.after or '(none)'}"
+        if self.disruptive:
+            text += f" [{self.disruptive}]"
+        return f"{text} [after: {self.depends_on}]" if self.depends_on else text
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in their order, then ``settle``: actions that make them effective, run once when any step was taken."""
+
+    concern: str  # stack | network | agent
+    steps: tuple[Step, ...] = ()
+    settle: tuple[Action, ...] = ()

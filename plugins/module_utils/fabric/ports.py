@@ -1,0 +1,222 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The one I/O port: how the core reads and changes a node. Everything else in the core is pure."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import Optional, Protocol, Sequence
+
+from .errors import HungError, MissingError, ReadError
+
+TOOL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/mellanox/iproute2/sbin"
+TIMEOUT_S = 5.0
+READ_LIMIT = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A tool that returned: exit code and both outputs, decoded as UTF-8 with replacement."""
+
+    argv: tuple[str, ...]
+    rc: int
+    out: str
+    err: str
+
+
+class Port(Protocol):
+    """What the core may do to a node.
+
+    Paths are absolute on the node. ``run`` never uses a shell, forces the C locale and ends a tool after
+    ``timeout`` seconds. Reading raises :class:`MissingError` or :class:`ReadError`; a tool that is absent raises
+    :class:`MissingError`, one that hangs :class:`HungError`. A non-zero exit code is not an error.
+    """
+
+    def run(self, argv: Sequence[str], timeout: float = TIMEOUT_S, stdin: Optional[str] = None) -> Completed: ...
+
+    def read(self, path: str) -> str: ...
+
+    def listdir(self, path: str) -> list[str]: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def realpath(self, path: str) -> str: ...
+
+    def write(self, path: str, text: str, mode: int = 0o644) -> None: ...
+
+    def remove(self, path: str) -> None: ...
+
+
+class _Tree:
+    """Reading below a root directory; shared by live nodes and recorded trees."""
+
+    def __init__(self, root: str = "/") -> None:
+        self.root = root.rstrip("/")
+        self._real = os.path.realpath(root).rstrip("/")
+
+    def read(self, path: str) -> str:
+        """Text of a file, at most ``READ_LIMIT`` bytes."""
+        try:
+            handle = os.open(self.root + path, os.O_RDONLY | os.O_NONBLOCK)
+            try:
+                chunk = os.read(handle, 65536)
+                if len(chunk) < 4096:
+                    return chunk.decode("utf-8", "replace")
+                parts = [chunk]
+                size = len(chunk)
+                while chunk and size < READ_LIMIT:
+                    chunk = os.read(handle, 65536)
+                    parts.append(chunk)
+                    size += len(chunk)
+                return b"".join(parts).decode("utf-8", "replace")
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise _read_error(path, error) from None
+
+    def listdir(self, path: str) -> list[str]:
+        """Sorted names in a directory."""
+        try:
+            return sorted(os.listdir(self.root + path))
+        except OSError as error:
+            raise _read_error(path, error) from None
+
+    def exists(self, path: str) -> bool:
+        """Whether the path, links followed, is there."""
+        return os.path.exists(self.root + path)
+
+    def realpath(self, path: str) -> str:
+        """The path with links resolved, still as seen from the node's root."""
+        real = os.path.realpath(self.root + path)
+        if not os.path.exists(real):
+            raise MissingError("no such file", path)
+        return real[len(self._real) :] or "/"
+
+
+class LocalPort(_Tree):
+    """This machine."""
+
+    def run(self, argv: Sequence[str], timeout: float = TIMEOUT_S, stdin: Optional[str] = None) -> Completed:
+        """See :class:`Port`. The tool runs in a session of its own, so that its children end with it."""
+        environment = {"PATH": TOOL_PATH, "LC_ALL": "C", "LANG": "C", "HOME": "/root"}
+        place = " ".join(argv)
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd="/",
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise MissingError(f"{argv[0]} is not installed", place) from None
+        except OSError as error:
+            raise ReadError(error.strerror or str(error), place) from None
+        try:
+            out, err = process.communicate(stdin.encode() if stdin is not None else None, timeout)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise HungError(f"{argv[0]} did not return within {timeout:g} s", place) from None
+        return Completed(tuple(argv), process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+        """Write a file: atomically on a real file system, in place below /sys, /proc and debugfs."""
+        if path.startswith(("/sys/", "/proc/")):
+            try:
+                handle = os.open(path, os.O_WRONLY)
+                try:
+                    os.write(handle, text.encode())
+                finally:
+                    os.close(handle)
+            except OSError as error:
+                raise _read_error(path, error) from None
+            return
+        folder = os.path.dirname(path)
+        try:
+            os.makedirs(folder, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=".railwright-", dir=folder)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                    stream.write(text)
+                    stream.flush()
+                    os.fchmod(stream.fileno(), mode)
+                    os.fsync(stream.fileno())
+                os.replace(name, path)
+            except BaseException:
+                os.unlink(name)
+                raise
+        except OSError as error:
+            raise _read_error(path, error) from None
+
+    def remove(self, path: str) -> None:
+        """Remove a file; one that is not there is no error."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _read_error(path, error) from None
+
+
+class RecordedPort(_Tree):
+    """A recorded node: a directory that holds parts of its file system, and ``commands.json``.
+
+    ``commands.json`` is a list of ``{"argv": [...], "rc": 0, "out": "...", "err": "..."}``; an entry with
+    ``"hangs": true`` never returned. A command that was not recorded counts as not installed. Writing is refused.
+    """
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self._commands: dict[tuple[str, ...], dict[str, object]] = {}
+        listing = os.path.join(root, "commands.json")
+        if os.path.exists(listing):
+            with open(listing, encoding="utf-8") as stream:
+                for entry in json.load(stream):
+                    self._commands[tuple(entry["argv"])] = entry
+
+    def run(self, argv: Sequence[str], timeout: float = TIMEOUT_S, stdin: Optional[str] = None) -> Completed:
+        """The recorded result of a command."""
+        entry = self._commands.get(tuple(argv))
+        place = " ".join(argv)
+        if entry is None:
+            raise MissingError(f"{argv[0]} is not in the recording", place)
+        if entry.get("hangs"):
+            raise HungError(f"{argv[0]} did not return within {timeout:g} s", place)
+        rc = entry.get("rc", 0)
+        return Completed(tuple(argv), int(str(rc)), str(entry.get("out", "")), str(entry.get("err", "")))
+
+    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+        """Refused: a recording does not change."""
+        raise ReadError("a recorded node cannot be written", path)
+
+    def remove(self, path: str) -> None:
+        """Refused: a recording does not change."""
+        raise ReadError("a recorded node cannot be written", path)
+
+
+def _read_error(path: str, error: OSError) -> ReadError:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return MissingError("no such file", path)
+    return ReadError(error.strerror or str(error), path)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a tool and its children; one that hangs inside the kernel is left behind rather than waited for."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    deadline = time.monotonic() + 1.0
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

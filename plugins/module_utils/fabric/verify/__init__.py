@@ -1,0 +1,3 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rules: what should be against what is."""
