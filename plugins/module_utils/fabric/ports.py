@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import Optional, Protocol, Sequence
+from typing import Optional, Protocol, Sequence, Union
 
 from .errors import HungError, MissingError, ReadError
 
@@ -42,13 +42,15 @@ class Port(Protocol):
 
     def read(self, path: str) -> str: ...
 
+    def read_bytes(self, path: str) -> bytes: ...
+
     def listdir(self, path: str) -> list[str]: ...
 
     def exists(self, path: str) -> bool: ...
 
     def realpath(self, path: str) -> str: ...
 
-    def write(self, path: str, text: str, mode: int = 0o644) -> None: ...
+    def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None: ...
 
     def remove(self, path: str) -> None: ...
 
@@ -62,19 +64,23 @@ class _Tree:
 
     def read(self, path: str) -> str:
         """Text of a file, at most ``READ_LIMIT`` bytes."""
+        return self.read_bytes(path).decode("utf-8", "replace")
+
+    def read_bytes(self, path: str) -> bytes:
+        """A file as it is, at most ``READ_LIMIT`` bytes."""
         try:
             handle = os.open(self.root + path, os.O_RDONLY | os.O_NONBLOCK)
             try:
                 chunk = os.read(handle, 65536)
                 if len(chunk) < 4096:
-                    return chunk.decode("utf-8", "replace")
+                    return chunk
                 parts = [chunk]
                 size = len(chunk)
                 while chunk and size < READ_LIMIT:
                     chunk = os.read(handle, 65536)
                     parts.append(chunk)
                     size += len(chunk)
-                return b"".join(parts).decode("utf-8", "replace")
+                return b"".join(parts)
             finally:
                 os.close(handle)
         except OSError as error:
@@ -127,13 +133,14 @@ class LocalPort(_Tree):
             raise HungError(f"{argv[0]} did not return within {timeout:g} s", place) from None
         return Completed(tuple(argv), process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
-    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+    def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         """Write a file: atomically on a real file system, in place below /sys, /proc and debugfs."""
+        data = text.encode() if isinstance(text, str) else text
         if path.startswith(("/sys/", "/proc/")):
             try:
                 handle = os.open(path, os.O_WRONLY)
                 try:
-                    os.write(handle, text.encode())
+                    os.write(handle, data)
                 finally:
                     os.close(handle)
             except OSError as error:
@@ -144,8 +151,8 @@ class LocalPort(_Tree):
             os.makedirs(folder, exist_ok=True)
             handle, name = tempfile.mkstemp(prefix=".railwright-", dir=folder)
             try:
-                with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                    stream.write(text)
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(data)
                     stream.flush()
                     os.fchmod(stream.fileno(), mode)
                     os.fsync(stream.fileno())
@@ -193,7 +200,7 @@ class RecordedPort(_Tree):
         rc = entry.get("rc", 0)
         return Completed(tuple(argv), int(str(rc)), str(entry.get("out", "")), str(entry.get("err", "")))
 
-    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+    def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         """Refused: a recording does not change."""
         raise ReadError("a recorded node cannot be written", path)
 

@@ -13,7 +13,7 @@ class WriteFile:
     """Write a whole file, atomically; ``mode`` as octal number."""
 
     path: str
-    text: str
+    text: Union[str, bytes]
     mode: int = 0o644
 
 
@@ -61,8 +61,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in their order, then ``settle``: actions that make them effective, run once when any step was taken."""
+    """Steps in their order, then ``settle``: actions that make them effective, run once when any step was taken.
 
-    concern: str  # stack | network | agent
+    ``notes`` say what the planner leaves alone although the intent names it, and why; each is one sentence.
+    """
+
+    concern: str  # intent | stack | network | agent
     steps: tuple[Step, ...] = ()
     settle: tuple[Action, ...] = ()
+    notes: tuple[str, ...] = ()
