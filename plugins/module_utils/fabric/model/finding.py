@@ -42,8 +42,29 @@ class Finding:
 class PairResult:
     """An active probe from ``host`` to ``peer`` over ``rail``.
 
-    ``kind`` is ``mtu`` (a full-size unfragmented packet) or ``bandwidth``. ``value`` is bytes or Gbit/s; ``device``,
-    ``gid`` and ``netdev`` are what was really used. ``error`` is set when the probe did not succeed.
+    ``kind`` is ``mtu`` (a full-size unfragmented packet) or ``bandwidth``. ``value`` is bytes or Gbit/s; for ``mtu`` it
+    is the largest packet that passed, which is less than ``expected`` when only small ones do. ``device``, ``gid`` and
+    ``netdev`` are what was really used. ``error`` is set when the probe did not succeed, and ``reason`` then says of
+    which kind the failure is:
+
+    ====================  ============================================================================================
+    ``no_device``         the rail's hardware, netdev or RDMA device is not on ``host``
+    ``no_address``        ``host`` does not have the rail's address; nothing was sent
+    ``no_gid``            no RoCE v2 GID for the rail's address on ``host``
+    ``wrong_egress``      the route leaves by another netdev, ``netdev`` says which; nothing was sent
+    ``no_route``          ``host`` has no route to the peer's address; nothing was sent
+    ``local_mtu``         ``host`` itself refuses the size: its own MTU is smaller; ``value`` is that MTU
+    ``too_big``           a router in between says that the packet is too big; ``value`` is the MTU that it names
+    ``size_lost``         small packets pass, full-size ones vanish: a port in between is smaller
+    ``lossy``             some of the packets were lost
+    ``unreachable``       no answer, not even to a small packet
+    ``no_server``         the peer's test server did not answer on TCP
+    ``rdma``              the RDMA transport failed (QP, memory region, completion status)
+    ``wrong_path``        the test ran, but over another device, GID or netdev than the rail's
+    ``in_use``            RDMA resources are in use by other processes, and force was not asked for; nothing was sent
+    ``not_run``           the peer was not reached by the controller, or the bound of time was over; nothing was sent
+    ``tool``              the tool is missing, hung, or printed what its parser does not know: nothing is known
+    ====================  ============================================================================================
     """
 
     kind: str
@@ -57,3 +78,4 @@ class PairResult:
     gid: Optional[str] = None
     netdev: Optional[str] = None
     error: Optional[str] = None
+    reason: Optional[str] = None
