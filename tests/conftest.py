@@ -24,7 +24,8 @@ class AnsibleBlocker:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name.partition(".")[0] == BLOCKED:
-            raise ModuleNotFoundError("No module named %r (out of reach: --without-ansible)" % name, name=name)
+            msg = f"No module named {name!r} (out of reach: --without-ansible)"
+            raise ModuleNotFoundError(msg, name=name)
 
 
 def allowed_skips(path=HERE / "allowed_skips.txt"):
@@ -56,7 +57,8 @@ def pytest_configure(config):
     if config.getoption("--without-ansible") and not any(isinstance(f, AnsibleBlocker) for f in sys.meta_path):
         loaded = [name for name in sys.modules if name.partition(".")[0] == BLOCKED]
         if loaded:
-            raise pytest.UsageError("Ansible is loaded already: %s" % ", ".join(sorted(loaded)[:3]))
+            msg = "Ansible is loaded already: {}".format(", ".join(sorted(loaded)[:3]))
+            raise pytest.UsageError(msg)
         sys.meta_path.insert(0, AnsibleBlocker())
 
 
@@ -93,7 +95,7 @@ def _rule_mark_is_true(request, monkeypatch):
     monkeypatch.setattr(finding, "__init__", recording)
     yield
     missing = wanted - seen
-    assert not missing, "marked, but no such finding was made: %s" % sorted(missing)
+    assert not missing, f"marked, but no such finding was made: {sorted(missing)}"
 
 
 def _judge_skip(config, nodeid, report):
@@ -106,7 +108,7 @@ def _judge_skip(config, nodeid, report):
     if any(fnmatch.fnmatch(nodeid, glob) for glob, _reason in allowed_skips()):
         return
     report.outcome = "failed"
-    report.longrepr = "skipped in CI, and on no line of tests/allowed_skips.txt: %s: %s" % (nodeid, text)
+    report.longrepr = f"skipped in CI, and on no line of tests/allowed_skips.txt: {nodeid}: {text}"
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -55,7 +55,7 @@ def main() -> int:
         for tier in options.tiers:
             tally = Path(folder) / tier
             tally.touch()
-            print("\n=== %s" % tier, flush=True)
+            print(f"\n=== {tier}", flush=True)
             began = time.monotonic()
             code = run_tier(tier, dict(os.environ, VENV=options.venv, RAILWRIGHT_TALLY=str(tally)))
             seconds = time.monotonic() - began
@@ -70,9 +70,9 @@ def main() -> int:
             worst = worst or code
             if code == 130:
                 break
-    print("\n%-14s %-13s %8s %8s %8s %8s" % ("tier", "result", "seconds", "passed", "failed", "skipped"))
+    print("\n%-14s %-13s %8s %8s %8s %8s" % ("tier", "result", "seconds", *total))
     for tier, result, seconds, seen in table:
-        print("%-14s %-13s %8.0f %8d %8d %8d" % (tier, result, seconds, seen["passed"], seen["failed"], seen["skipped"]))
+        print("%-14s %-13s %8.0f %8d %8d %8d" % (tier, result, seconds, *seen.values()))
     print("\n%d passed, %d failed, %d skipped" % (total["passed"], total["failed"], total["skipped"]), flush=True)
     return 1 if worst else 0
 

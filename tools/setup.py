@@ -70,9 +70,9 @@ def commands(name: str) -> list[str]:
 def examine(command: str) -> tuple[tuple[int, int, int], str]:
     """Version and path of an interpreter; ValueError says why it does not suit."""
     try:
-        done = subprocess.run([command, "-c", PROBE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
+        done = subprocess.run([command, "-c", PROBE], capture_output=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ValueError(str(error))
+        raise ValueError(str(error)) from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["exit status %d" % done.returncode]
         raise ValueError(lines[-1] if "Error" in lines[-1] else lines[0])
@@ -82,9 +82,9 @@ def examine(command: str) -> tuple[tuple[int, int, int], str]:
     if implementation != "cpython":
         raise ValueError("is %s, not CPython" % implementation)
     if version[:2] < OLDEST:
-        raise ValueError("is %s; %d.%d or newer is needed" % ((version_text,) + OLDEST))
+        raise ValueError("is %s; %d.%d or newer is needed" % ((version_text, *OLDEST)))
     if version[:2] > NEWEST:
-        raise ValueError("is %s; nothing newer than %d.%d is tested" % ((version_text,) + NEWEST))
+        raise ValueError("is %s; nothing newer than %d.%d is tested" % ((version_text, *NEWEST)))
     return version, path
 
 
@@ -95,7 +95,7 @@ def choose(wanted: str = "") -> tuple[tuple[int, int, int], str]:
         try:
             version, path = examine(command)
         except ValueError as reason:
-            refused.append("%s: %s" % (command, reason))
+            refused.append(f"{command}: {reason}")
             continue
         for line in refused:
             say("passed over " + line)
@@ -140,7 +140,7 @@ def interpreter(wanted: str) -> tuple[tuple[int, int, int], str]:
     try:
         return choose(wanted)
     except LookupError as reason:
-        fail("no suitable Python: %s" % reason)
+        fail(f"no suitable Python: {reason}")
         raise
 
 
@@ -149,12 +149,12 @@ def fingerprint(path: str, version: tuple[int, int, int]) -> tuple[str, str]:
     digest = hashlib.sha256(AWX_BUNDLE.encode())
     for name in REQUIREMENTS:
         digest.update((ROOT / name).read_bytes())
-    return "%s %d.%d.%d" % ((os.path.realpath(path),) + version), digest.hexdigest()
+    return "%s %d.%d.%d" % ((os.path.realpath(path), *version)), digest.hexdigest()
 
 
 def pip(python: Path, *arguments: str) -> None:
     """Run pip quietly; on failure show what it said."""
-    argv = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input"] + list(arguments)
+    argv = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *list(arguments)]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         print(done.stdout.decode(errors="replace"), file=sys.stderr)
@@ -197,11 +197,11 @@ def build(venv: Path, path: str, version: tuple[int, int, int], rebuild: bool) -
         return
     if rebuild or had[:1] != [made_with]:
         shutil.rmtree(str(venv), ignore_errors=True)
-        say("creating %s" % venv.name)
+        say(f"creating {venv.name}")
         subprocess.run([path, "-m", "venv", str(venv)], check=True, stdin=subprocess.DEVNULL)
     elif stamp.exists():
         stamp.unlink()
-    say("installing %s (a few minutes when nothing is cached)" % " and ".join(REQUIREMENTS))
+    say("installing {} (a few minutes when nothing is cached)".format(" and ".join(REQUIREMENTS)))
     python = venv / "bin" / "python"
     # Compiling the bundled collections takes longer than installing them; Python compiles what it uses.
     pip(python, "install", "-q", "--no-compile", "--upgrade-strategy", "only-if-needed", "-r",
@@ -215,7 +215,7 @@ def report(venv: Path, version: tuple[int, int, int], path: str) -> None:
     core = ""
     for meta in glob.glob(str(venv / "lib" / "python*" / "site-packages" / "ansible_core-*.dist-info")):
         core = re.sub(r".*ansible_core-(.*)\.dist-info", r"\1", meta)
-    say("Python %d.%d.%d (%s), ansible-core %s, in %s" % (version + (path, core, venv.name)))
+    say("Python %d.%d.%d (%s), ansible-core %s, in %s" % ((*version, path, core, venv.name)))
 
 
 def main() -> None:
