@@ -1,0 +1,211 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""``ibv_devinfo``, with or without ``-v`` (rdma-core libibverbs/examples/devinfo.c), also filtered by a grep."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+from ..model.facts import Gid, RdmaDevice, RdmaPort
+from .text import (
+    LINK_LAYERS,
+    PHYSICAL_STATES,
+    STATES,
+    gid,
+    guid,
+    is_zero,
+    lid,
+    numbered,
+    soft_name,
+    whole_number,
+    wrong,
+)
+
+TOOL = "ibv_devinfo"
+_FIELD = re.compile(r"\s*([A-Za-z_]+(?:\[ *\d+\])?):\s*(.*)")
+_CODED = re.compile(r"(.+?) \((\d{1,3})\)")
+_SPEED = re.compile(r"(\d{1,4}(?:\.\d)?) Gbps")
+_PHYSICAL = {"LINK_UP": 5, "DISABLED": 3, "POLLING": 2, "SLEEP": 1, "PORT_CONFIGURATION_TRAINNING": 4}
+_PHYSICAL.update({"LINK_ERROR_RECOVERY": 6, "PHY_TEST": 7})
+# enum ibv_mtu, and the widths of ibv_port_attr.active_width (libibverbs/verbs.h, devinfo.c).
+_MTU = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
+_WIDTH = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
+_DEVICE_FIELDS = ("fw_ver", "node_guid", "sys_image_guid", "board_id")
+_SOFT_VENDORS = (0, 0xFFFFFF)  # rxe, before and since Linux 5.8 (drivers/infiniband/sw/rxe/rxe_param.h)
+
+
+@dataclass
+class _Port:
+    number: int
+    state: Optional[str] = None
+    physical_state: Optional[str] = None
+    link_layer: Optional[str] = None
+    active_mtu: Optional[int] = None
+    max_mtu: Optional[int] = None
+    lid: Optional[int] = None
+    sm_lid: Optional[int] = None
+    lanes: Optional[int] = None
+    speed: Optional[float] = None
+    gids: list[Gid] = field(default_factory=list)
+
+    def done(self) -> RdmaPort:
+        rate = self.lanes * self.speed if self.lanes and self.speed else None
+        values = {key: value for key, value in vars(self).items() if key not in ("speed", "gids")}
+        return RdmaPort(**values, rate_gbps=rate, gids=tuple(self.gids))
+
+
+@dataclass
+class _Device:
+    name: str
+    values: dict[str, str] = field(default_factory=dict)
+    soft: bool = False
+    ports: list[_Port] = field(default_factory=list)
+    explicit: bool = False  # a "port:" line was seen
+
+    def done(self) -> RdmaDevice:
+        return RdmaDevice(
+            self.name,
+            node_guid=guid(self.values.get("node_guid", "")),
+            sys_image_guid=guid(self.values.get("sys_image_guid", "")),
+            firmware=self.values.get("fw_ver"),
+            board_id=self.values.get("board_id"),
+            soft=self.soft or soft_name(self.name),
+            ports=tuple(port.done() for port in self.ports),
+        )
+
+
+def parse(text: str) -> tuple[RdmaDevice, ...]:
+    """Devices with firmware, GUIDs and ports. What a text does not tell stays ``None``.
+
+    A port's fields without a ``port:`` line (a grep took it away) are those of port 1; a second set is refused.
+    """
+    devices: list[_Device] = []
+    for number, line in numbered(text):
+        match = _FIELD.fullmatch(line)
+        if match and match.group(1) == "hca_id":
+            if not match.group(2) or any(device.name == match.group(2) for device in devices):
+                raise wrong(TOOL, number, line, "a device without a name, or named twice")
+            devices.append(_Device(match.group(2)))
+        elif not devices:
+            if not line.startswith(("libibverbs:", "No IB devices found")):
+                raise wrong(TOOL, number, line, "the first device must begin with 'hca_id:'")
+        elif match:
+            _take(devices[-1], match.group(1), match.group(2), number, line)
+    return tuple(device.done() for device in devices)
+
+
+def _take(device: _Device, key: str, value: str, number: int, line: str) -> None:
+    if key in _DEVICE_FIELDS:
+        if key.endswith("guid") and guid(value) is None and value.strip("0:"):
+            raise wrong(TOOL, number, line, f"{key} is no GUID")
+        device.values[key] = value
+    elif key == "vendor_id":
+        device.soft = whole_number(TOOL, number, line, value, 16) in _SOFT_VENDORS
+    elif key == "port":
+        device.ports.append(_Port(whole_number(TOOL, number, line, value)))
+        device.explicit = True
+    elif key in _PORT_FIELDS or key.startswith("GID["):
+        if not device.ports:
+            device.ports.append(_Port(1))
+        port = device.ports[-1]
+        if key == "state" and port.state is not None:
+            raise wrong(TOOL, number, line, "a second port without its 'port:' line")
+        if key.startswith("GID["):
+            _gid(port, key, value, number, line)
+        else:
+            _PORT_FIELDS[key](port, value, number, line)
+
+
+def _coded(value: str, number: int, line: str) -> tuple[str, int]:
+    match = _CODED.fullmatch(value)
+    if match is None:
+        raise wrong(TOOL, number, line, "a value of the form 'NAME (NUMBER)' is expected")
+    return match.group(1), int(match.group(2))
+
+
+def _state(port: _Port, value: str, number: int, line: str) -> None:
+    word, code = _coded(value, number, line)
+    if STATES.get(code) != word[5:] or not word.startswith("PORT_"):
+        raise wrong(TOOL, number, line, "no known port state")
+    port.state = word[5:]
+
+
+def _physical(port: _Port, value: str, number: int, line: str) -> None:
+    word, code = _coded(value, number, line)
+    if word.startswith("invalid"):
+        return
+    if _PHYSICAL.get(word) != code:
+        raise wrong(TOOL, number, line, "no known physical state")
+    port.physical_state = PHYSICAL_STATES[code]
+
+
+def _mtu(value: str, number: int, line: str) -> Optional[int]:
+    word, code = _coded(value, number, line)
+    if word.startswith("invalid"):
+        return None
+    if str(_MTU.get(code)) != word:
+        raise wrong(TOOL, number, line, "no known MTU")
+    return _MTU[code]
+
+
+def _active_mtu(port: _Port, value: str, number: int, line: str) -> None:
+    port.active_mtu = _mtu(value, number, line)
+
+
+def _max_mtu(port: _Port, value: str, number: int, line: str) -> None:
+    port.max_mtu = _mtu(value, number, line)
+
+
+def _lid(port: _Port, value: str, number: int, line: str) -> None:
+    port.lid = lid(whole_number(TOOL, number, line, value))
+
+
+def _sm_lid(port: _Port, value: str, number: int, line: str) -> None:
+    port.sm_lid = lid(whole_number(TOOL, number, line, value))
+
+
+def _link_layer(port: _Port, value: str, number: int, line: str) -> None:
+    if value not in LINK_LAYERS and value != "Unspecified":
+        raise wrong(TOOL, number, line, "no known link layer")
+    port.link_layer = value if value in LINK_LAYERS else None
+
+
+def _width(port: _Port, value: str, number: int, line: str) -> None:
+    word, code = _coded(value, number, line)
+    if not word.startswith("invalid"):
+        if word != f"{_WIDTH.get(code)}X":
+            raise wrong(TOOL, number, line, "no known link width")
+        port.lanes = _WIDTH[code]
+
+
+def _speed(port: _Port, value: str, number: int, line: str) -> None:
+    word, _ = _coded(value, number, line)
+    match = _SPEED.fullmatch(word)
+    if match is None and not word.startswith("invalid"):
+        raise wrong(TOOL, number, line, "no speed of the form '25.0 Gbps'")
+    port.speed = float(match.group(1)) if match else None
+
+
+def _gid(port: _Port, key: str, value: str, number: int, line: str) -> None:
+    address, _, kind = value.partition(",")
+    full = gid(address)
+    if full is None or kind.strip() not in ("", "RoCE v1", "RoCE v2", "IB/RoCE v1"):
+        raise wrong(TOOL, number, line, "no GID")
+    if not is_zero(full):
+        word = {"RoCE v1": "IB/RoCE v1", "": None}.get(kind.strip(), kind.strip())
+        port.gids.append(Gid(int(key[4:-1]), full, word))
+
+
+_PORT_FIELDS: dict[str, Callable[[_Port, str, int, str], None]] = {
+    "state": _state,
+    "phys_state": _physical,
+    "active_mtu": _active_mtu,
+    "max_mtu": _max_mtu,
+    "port_lid": _lid,
+    "sm_lid": _sm_lid,
+    "link_layer": _link_layer,
+    "active_width": _width,
+    "active_speed": _speed,
+}

@@ -1,0 +1,67 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""``rdma dev show``, as JSON and as text: ``0: mlx5_0: node_type ca fw 28.39 node_guid … sys_image_guid …``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ..model.facts import RdmaDevice
+from .text import guid, numbered, parse_json, soft_name, wrong
+
+TOOL = "rdma dev"
+_HEAD = re.compile(r"\d+: ([^\s:]+): +(\S.*)")
+
+
+@dataclass(frozen=True)
+class Device:
+    """One line; ``kind`` is ``smi`` for a management child of ``parent``, which is no HCA of its own."""
+
+    device: RdmaDevice
+    protocol: Optional[str] = None
+    kind: Optional[str] = None
+    parent: Optional[str] = None
+
+
+def parse(text: str) -> tuple[Device, ...]:
+    """Devices with firmware and GUIDs. Further key and value pairs are ignored."""
+    if text.lstrip().startswith("["):
+        return tuple(
+            _device(str(entry.get("ifname") or ""), entry, number, str(entry))
+            for number, entry in enumerate(parse_json(TOOL, text), 1)
+            if isinstance(entry, dict) and entry
+        )
+    found = []
+    for number, line in numbered(text):
+        if line.startswith(" ") and line.split()[0].startswith("caps:"):
+            continue
+        head = _HEAD.fullmatch(line)
+        words = head.group(2).split() if head else []
+        if head is None or len(words) % 2:
+            raise wrong(TOOL, number, line, "no line of the form 'N: DEVICE: key value …'")
+        found.append(_device(head.group(1), dict(zip(words[::2], words[1::2])), number, line))
+    return tuple(found)
+
+
+def _device(name: str, pairs: dict[str, Any], number: int, line: str) -> Device:
+    if not name or "node_type" not in pairs:
+        raise wrong(TOOL, number, line, "a device without a name or 'node_type'")
+
+    def text(key: str) -> Optional[str]:
+        value = pairs.get(key)
+        return str(value) if value not in (None, "") else None
+
+    for key in ("node_guid", "sys_image_guid"):
+        value = text(key)
+        if value and guid(value) is None and value.strip("0:"):
+            raise wrong(TOOL, number, line, f"{key} is no GUID")
+    device = RdmaDevice(
+        name,
+        node_guid=guid(text("node_guid") or ""),
+        sys_image_guid=guid(text("sys_image_guid") or ""),
+        firmware=text("fw"),
+        soft=soft_name(name),
+    )
+    return Device(device, text("protocol"), text("type"), text("parent"))

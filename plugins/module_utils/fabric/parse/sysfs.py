@@ -1,0 +1,68 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Small values of ``/sys/class/infiniband/<device>/`` (kernel Documentation/ABI/stable/sysfs-class-infiniband)."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from ..errors import ParseError
+from .text import LINK_LAYERS, PHYSICAL_STATES, STATES
+from .text import lid as known_lid
+
+_RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) Gb/sec \(([0-9]{1,2})X(?: [A-Z0-9]+)?\)")
+
+
+def state(text: str) -> str:
+    """Logical state, ``4: ACTIVE`` -> ``ACTIVE``."""
+    return _numbered_word("state", text, STATES)
+
+
+def physical_state(text: str) -> str:
+    """Physical state, ``5: LinkUp`` -> ``LinkUp``."""
+    return _numbered_word("phys_state", text, PHYSICAL_STATES)
+
+
+def rate(text: str) -> tuple[float, int]:
+    """Total rate in Gbit/s and number of lanes: ``400 Gb/sec (4X NDR)`` -> ``(400.0, 4)``.
+
+    The name of the generation is not used: Ethernet ports carry InfiniBand's, and a rate is what counts.
+    """
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        raise ParseError("no rate of the form '400 Gb/sec (4X NDR)'", "rate:1", text.strip()[:80])
+    return float(match.group(1)), int(match.group(2))
+
+
+def link_layer(text: str) -> str:
+    """``Ethernet`` or ``InfiniBand``."""
+    word = text.strip()
+    if word not in LINK_LAYERS:
+        raise ParseError(f"the link layer is none of {', '.join(LINK_LAYERS)}", "link_layer:1", word[:80])
+    return word
+
+
+def lid(text: str) -> Optional[int]:
+    """A LID in hexadecimal, ``0x1``; ``None`` for the permissive LID of a port that has none."""
+    digits = text.strip()
+    if not re.fullmatch(r"0x[0-9a-f]{1,4}", digits):
+        raise ParseError("no LID of the form '0x1'", "lid:1", digits[:80])
+    return known_lid(int(digits, 16))
+
+
+def counter(text: str) -> Optional[int]:
+    """A counter; ``None`` where the device does not have it (``N/A (no PMA)``)."""
+    digits = text.strip()
+    if digits.startswith("N/A"):
+        return None
+    if not digits.isascii() or not digits.isdigit():
+        raise ParseError("a counter is expected", "counter:1", digits[:80])
+    return int(digits)
+
+
+def _numbered_word(name: str, text: str, known: dict[int, str]) -> str:
+    number, _, word = text.strip().partition(": ")
+    if number.isascii() and number.isdigit() and known.get(int(number[:2])) == word:
+        return word
+    raise ParseError("the kernel's words for it are not known here", f"{name}:1", text.strip()[:80])
