@@ -1,0 +1,95 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""``railwright apply``: the node's intent in force, at boot and whenever hardware comes back."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from ..apply.concerns import apply_network, apply_stack
+from ..apply.lock import LOCK, locked
+from ..apply.run import Timer
+from ..errors import ApplyError, MissingError, RefusedError
+from ..model.document import load
+from ..model.intent import NodeIntent
+from ..ports import Port
+from ..probe.node import probe_node
+from ..resolve.bind import bind
+from .options import Options
+
+# NIC drivers with large firmware take up to a minute after the kernel is up; the network manager needs seconds.
+NIC_BOUND_S, NETWORK_BOUND_S = 60.0, 10.0
+# A change may flap the link that asked for it: three changes within a minute are a loop, not a repair.
+STAMPS = "/run/railwright/applied"
+LIMIT, WINDOW_S = 3, 60.0
+
+
+def apply(
+    port: Port,
+    options: Options,
+    out: TextIO,
+    lock: str = LOCK,
+    timer: Timer = Timer(),  # noqa: B008 - frozen
+) -> int:
+    """Exit code 0: in force; 1: something is not, and the output says what.
+
+    At boot it waits for what is late. It never interrupts jobs, and gives way to an Ansible run that holds the lock.
+
+    :raises IntentError: without a usable intent.
+    """
+    intent = load(port)
+    boot = "--boot" in options
+    try:
+        with locked("railwright apply", NIC_BOUND_S if boot else 0.0, lock):
+            unbound = _wait(port, intent, timer) if boot else _unbound(port, intent)
+            stamps = _recent(port, timer.now())
+            plans = (apply_stack(port, intent, timer=timer)[0], apply_network(port, intent, timer=timer))
+            if any(plan.steps for plan in plans):
+                port.write(STAMPS, "".join(f"{stamp}\n" for stamp in (*stamps, timer.now())), 0o600)
+    except (ApplyError, RefusedError) as error:
+        out.write(f"{error}\n")
+        return 1
+    lines = [str(line) for plan in plans for line in (*plan.steps, *plan.notes)] or ["nothing to change"]
+    out.write("\n".join(lines) + "\n")
+    return 1 if unbound else 0
+
+
+def _unbound(port: Port, intent: NodeIntent) -> bool:
+    """Whether a rail has no hardware."""
+    return any(bound.problem for rail in bind(intent, probe_node(port)) for bound in rail.ports)
+
+
+def _wait(port: Port, intent: NodeIntent, timer: Timer) -> bool:
+    """Wait for the rails' NICs, then for the network manager, which may be busy with the very same files.
+
+    Returns whether a rail still has no hardware.
+    """
+    start = timer.now()
+    while True:
+        unbound = _unbound(port, intent)
+        waited = timer.now() - start
+        if unbound and waited < NIC_BOUND_S:
+            timer.sleep(2.0)
+        elif waited < NETWORK_BOUND_S and apply_network(port, intent, check=True, allow_disruption=True).steps:
+            timer.sleep(1.0)
+        else:
+            return unbound
+
+
+def _recent(port: Port, now: float) -> list[float]:
+    """When the agent changed something lately.
+
+    :raises ApplyError: when it did so too often.
+    """
+    try:
+        stamps = [float(line) for line in port.read(STAMPS).splitlines()]
+    except (MissingError, ValueError):
+        return []
+    recent = [stamp for stamp in stamps if now - WINDOW_S < stamp <= now]
+    if len(recent) >= LIMIT:
+        raise ApplyError(
+            f"{len(recent)} changes within {WINDOW_S:g} s: something undoes them, so nothing was done",
+            "railwright apply",
+            remedy="See what else configures the rails: journalctl -u railwright-apply -u systemd-networkd",
+        )
+    return recent

@@ -1,0 +1,82 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of a node, concern by concern, from intent to done: what Ansible modules and the agent both call."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Optional, Sequence
+
+from ..model.facts import NodeFacts
+from ..model.intent import NodeIntent
+from ..model.plan import Plan
+from ..plan.guard import guard_jobs
+from ..plan.network import plan_network, read_network
+from ..plan.stack import plan_stack, read_stack
+from ..ports import Port
+from ..probe.node import probe_node
+from ..probe.packages import missing_packages
+from .run import Timer, converge
+
+Lock = Optional[AbstractContextManager[None]]
+
+
+class _Eyes:
+    """Looks at the node afresh for every plan, and keeps what the latest plan was made from."""
+
+    def __init__(self, port: Port) -> None:
+        self.port = port
+        self.facts = NodeFacts()
+
+    def look(self) -> NodeFacts:
+        self.facts = probe_node(self.port)
+        return self.facts
+
+
+def apply_stack(
+    port: Port,
+    intent: NodeIntent,
+    packages: Sequence[str] = (),
+    *,
+    lock: Lock = None,
+    check: bool = False,
+    allow_disruption: bool = False,
+    timer: Timer = Timer(),  # noqa: B008 - frozen
+) -> tuple[Plan, tuple[str, ...]]:
+    """The driver stack. Also returns the ``packages`` that are missing: as long as there are any, nothing is changed.
+
+    :raises FabricError: see :func:`converge`.
+    """
+    missing = missing_packages(port, packages)
+    eyes = _Eyes(port)
+
+    def planner(interrupted: bool) -> Plan:
+        facts = eyes.look()
+        return plan_stack(intent, facts, read_stack(port, intent, facts), missing)
+
+    guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
+    plan = converge(port, planner, lock=lock, check=check or bool(missing), guard=guard, timer=timer)
+    return plan, missing
+
+
+def apply_network(
+    port: Port,
+    intent: NodeIntent,
+    *,
+    lock: Lock = None,
+    check: bool = False,
+    allow_disruption: bool = False,
+    timer: Timer = Timer(),  # noqa: B008 - frozen
+) -> Plan:
+    """The rails' network settings.
+
+    :raises FabricError: see :func:`converge`.
+    """
+    eyes = _Eyes(port)
+
+    def planner(interrupted: bool) -> Plan:
+        facts = eyes.look()
+        return plan_network(intent, facts, read_network(port, intent, facts), interrupted)
+
+    guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
+    return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer)

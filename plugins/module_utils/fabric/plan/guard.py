@@ -1,0 +1,56 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan must not interrupt: jobs that use a rail's RDMA device."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from ..errors import ReadError, RefusedError
+from ..model.facts import NodeFacts
+from ..model.intent import NodeIntent
+from ..model.plan import Plan
+from ..parse.rdma_resource import parse_users
+from ..ports import Port
+from ..resolve.bind import bind, soft_name
+
+
+def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], allowed: bool) -> Callable[[Plan], None]:
+    """A guard for disruptive steps; ``facts`` gives the facts that the plan was made from.
+
+    It asks for users only when a plan has such a step: a run without change pays nothing. Where the answer cannot be
+    had, the rail counts as used.
+    """
+
+    def guard(plan: Plan) -> None:
+        rails = {step.subject for step in plan.steps if step.disruptive}
+        if allowed or not rails:
+            return
+        now = facts()
+        known = {device.name for device in now.rdma or ()}
+        devices: dict[str, str] = {}
+        for rail in bind(intent, now):
+            # A soft RoCE device that sits on a wrong netdev is the rail's as well, by its name.
+            names = {soft_name(rail.intent)} & known | ({rail.rdma.name} if rail.rdma is not None else set())
+            devices.update((name, rail.intent.name) for name in names if rail.intent.name in rails)
+        if not devices:
+            return
+        argv = ("rdma", "-j", "resource", "show", "qp")
+        try:
+            done = port.run(argv)
+        except ReadError as error:
+            raise _refused(f"whether {', '.join(devices)} is in use cannot be told: {error}", devices) from None
+        if done.rc != 0:
+            said = done.err.strip() or f"exit code {done.rc}"
+            raise _refused(f"whether {', '.join(devices)} is in use cannot be told: {said}", devices)
+        users = parse_users(done.out)
+        used = [f"{device} by {', '.join(users[device])}" for device in devices if device in users]
+        if used:
+            raise _refused(f"a change would interrupt jobs: {'; '.join(used)}", devices)
+
+    return guard
+
+
+def _refused(message: str, devices: dict[str, str]) -> RefusedError:
+    remedy = "Drain the node first, or set rail_network_allow_disruption"
+    return RefusedError(message, ", ".join(sorted(set(devices.values()))), remedy=remedy)

@@ -1,0 +1,121 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Plan of the driver stack: packages, kernel modules, locked memory and soft RoCE devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from ..errors import ReadError
+from ..model.facts import NodeFacts, RdmaDevice
+from ..model.intent import NodeIntent
+from ..model.plan import Plan, Run, Step, WriteFile
+from ..ports import Port
+from ..resolve.bind import BoundRail, bind, soft_name
+from .files import Files, file_step, read_files
+
+MODULES_LOAD = "/etc/modules-load.d/railwright-rdma.conf"
+LIMITS = "/etc/security/limits.d/railwright-memlock.conf"
+HEADER = "# Managed by Railwright (role rdma_stack): the next run undoes what is changed here.\n"
+
+
+@dataclass(frozen=True)
+class StackReadings:
+    """What the plan needs beyond the facts.
+
+    ``files`` are the managed files, ``builtin`` those wanted modules that are part of the kernel.
+    """
+
+    files: Files
+    builtin: frozenset[str] = frozenset()
+
+
+def read_stack(port: Port, intent: NodeIntent, facts: NodeFacts) -> StackReadings:
+    """Readings for :func:`plan_stack`; a module that is built in shows below /sys/module only."""
+    loaded = facts.modules or ()
+    absent = [name for name in map(_module_name, intent.modules) if name not in loaded]
+    builtin = frozenset(name for name in absent if port.exists(f"/sys/module/{name}"))
+    return StackReadings(read_files(port, (MODULES_LOAD, LIMITS)), builtin)
+
+
+def plan_stack(
+    intent: NodeIntent, facts: NodeFacts, readings: StackReadings, missing_packages: tuple[str, ...] = ()
+) -> Plan:
+    """Steps towards the intent's driver stack; those that need a package which is not installed say so.
+
+    :raises ReadError: when modules or RDMA devices could not be read: what is unknown cannot be planned.
+    """
+    if facts.modules is None:
+        raise ReadError("the loaded kernel modules could not be read", _why(facts, "modules"))
+    after = f"packages {', '.join(missing_packages)}" if missing_packages else None
+    steps = [
+        Step("packages", package, "", "installed", depends_on="the role's package task") for package in missing_packages
+    ]
+    modules = tuple(map(_module_name, intent.modules))
+    if modules:
+        text = HEADER + "".join(f"{module}\n" for module in modules)
+        _add(steps, file_step(readings.files, WriteFile(MODULES_LOAD, text), "boot", "modules", ", ".join(modules)))
+    _add(
+        steps, file_step(readings.files, WriteFile(LIMITS, _limits(intent)), "logins", "memlock limit", intent.memlock)
+    )
+    absent = [module for module in modules if module not in facts.modules and module not in readings.builtin]
+    steps += [
+        Step("kernel", f"module {module}", "", "loaded", (Run(("modprobe", module)),), depends_on=after)
+        for module in absent
+    ]
+    before_link = after or ("module rdma_rxe" if "rdma_rxe" in absent else None)
+    notes: list[str] = []
+    if any(rail.soft_roce for rail in intent.rails):
+        if facts.rdma is None:
+            raise ReadError("the RDMA devices could not be read", _why(facts, "rdma"))
+        for rail in bind(intent, facts):
+            if rail.intent.soft_roce:
+                _soft_roce(rail, facts.rdma, before_link, steps, notes)
+    return Plan("stack", tuple(steps), notes=tuple(notes))
+
+
+def _soft_roce(
+    rail: BoundRail, devices: tuple[RdmaDevice, ...], depends_on: Optional[str], steps: list[Step], notes: list[str]
+) -> None:
+    """The rail's soft RoCE device; the kernel allows one a netdev (drivers/infiniband/sw/rxe/rxe_net.c)."""
+    name = soft_name(rail.intent)
+    if rail.netdev is None:
+        problem = next((port.problem for port in rail.ports if port.problem), "its netdev is not there yet")
+        notes.append(f"{rail.intent.name}: no soft RoCE device, because {problem}")
+        return
+    netdev = rail.netdev.name
+    if rail.rdma is not None and rail.rdma.name == name:
+        return
+    add = Run(("rdma", "link", "add", name, "type", "rxe", "netdev", netdev))
+    subject, setting, after = rail.intent.name, "soft RoCE device", f"{name} on {netdev}"
+    stranger = next((device for device in devices if device.name == name), None)
+    if stranger is not None:
+        delete = Run(("rdma", "link", "delete", name))
+        before, disruptive = f"{name} on {stranger.parent}", f"ends the connections of {name}"
+        steps.append(Step(subject, setting, before, after, (delete, add), disruptive, depends_on))
+    elif rail.rdma is not None and rail.rdma.soft:
+        rename = Run(("rdma", "dev", "set", rail.rdma.name, "name", name))
+        steps.append(Step(subject, setting, f"{rail.rdma.name} on {netdev}", after, (rename,), depends_on=depends_on))
+    else:
+        steps.append(Step(subject, setting, "", after, (add,), depends_on=depends_on))
+
+
+def _limits(intent: NodeIntent) -> str:
+    """PAM's limits; the wildcard does not cover root, who therefore has lines of its own (limits.conf(5))."""
+    lines = [f"{who} {kind} memlock {intent.memlock}\n" for who in ("*", "root") for kind in ("soft", "hard")]
+    return HEADER + "".join(lines)
+
+
+def _module_name(name: str) -> str:
+    """The kernel lists a module with underscores, however its file is written (modprobe(8))."""
+    return name.replace("-", "_")
+
+
+def _why(facts: NodeFacts, subject: str) -> str:
+    return next((f"{entry.source}: {entry.reason}" for entry in facts.unread if entry.subject == subject), subject)
+
+
+def _add(steps: list[Step], step: Optional[Step]) -> None:
+    if step is not None:
+        steps.append(step)
