@@ -184,7 +184,7 @@ def rules_reference(rules: dict[str, Any]) -> str:
     for rule_id in sorted(rules):
         rule = rules[rule_id]
         out += ["", f"## {rule_id}", "", f"{_text(rule.title)} Severity: {rule.severity}."]
-        for heading, attribute in (("", "doc"), ("Scope", "scope"), ("Expected", "expected"), ("What to do", "remedy")):
+        for heading, attribute in (("", "why"), ("Scope", "scope"), ("Source", "source"), ("What to do", "remedy")):
             value = getattr(rule, attribute, "")
             if isinstance(value, str) and value.strip():
                 out += ["", f"{heading}: {_text(value)}" if heading else _text(value)]
@@ -195,7 +195,7 @@ def rules_reference(rules: dict[str, Any]) -> str:
 def registry(root: Path) -> dict[str, Any]:
     """The verifier's rules, or nothing where there is no verifier yet."""
     sys.path.insert(0, str(root / "collections"))
-    rules: dict[str, Any] = getattr(importlib.import_module(CORE + ".verify"), "RULES", {})
+    rules: dict[str, Any] = importlib.import_module(CORE + ".verify.catalogue").RULES
     return rules
 
 

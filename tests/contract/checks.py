@@ -302,7 +302,7 @@ def tracked(root: Path) -> list[Path]:
 
 # A place that exists on one machine only, or a service that only one network reaches.
 MACHINE_PATHS = re.compile(
-    r"(?<![\w./-])/(?:home/(?!user\b|runner\b)\w+|Users/\w+|root/(?!\.ansible\b)[\w.]+|work/\w+|opt/pypi\S*)"
+    r"(?<![\w./-])/(?:home/(?!user\b|runner\b)\w+|Users/\w+|root/\.pyenv|work/\w+|opt/pypi\S*)"
     r"|files\.pythonhosted\.org|(?:https?://)(?:pypi\.org|registry\.npmjs\.org|deb\.debian\.org|quay\.io|ghcr\.io)"
 )
 MACHINE_PATHS_ALLOWED = ("tests/fixtures/*", "tests/contract/checks.py", "tests/contract/test_checks_can_fail.py")
@@ -402,9 +402,9 @@ def spec_errors(schema: dict[str, Any], spec: Any) -> list[str]:
     return [f"{error.json_path}: {error.message}" for error in validator(schema).iter_errors(spec)]
 
 
-def rules_without(rules: dict[str, Any], marks: list[dict[str, str]], state: str = "fail") -> list[str]:
-    """The rules that no test, by its mark, brings into a state."""
-    shown = {mark["rule"] for mark in marks if mark["state"] == state}
+def rules_without(rules: dict[str, Any], marks: list[dict[str, str]]) -> list[str]:
+    """The rules that no test, by its mark, brings into the state that their severity names."""
+    shown = {mark["rule"] for mark in marks if mark["state"] == getattr(rules.get(mark["rule"]), "severity", "fail")}
     unknown = sorted({mark["rule"] for mark in marks} - set(rules))
-    return [f"{rule}: no test with mark rule('{rule}', '{state}')" for rule in sorted(set(rules) - shown)] + [
+    return [f"{rule}: no test with a mark rule('{rule}', <its severity>)" for rule in sorted(set(rules) - shown)] + [
         f"{rule}: marked in a test, but no such rule" for rule in unknown]

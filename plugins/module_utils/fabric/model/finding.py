@@ -34,8 +34,8 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """Identity within one report: ``rule@host/rail>peer``."""
-        return f"{self.rule}@{self.host or '-'}/{self.rail or '-'}" + (f">{self.peer}" if self.peer else "")
+        """Identity within one report: ``rule@host/rail>peer``; without a host the device (a leaf) stands for it."""
+        return f"{self.rule}@{self.host or self.device or '-'}/{self.rail or '-'}" + (f">{self.peer}" if self.peer else "")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What one node can be judged by on its own: the rules behind ``railwright check`` and ``fabric_check``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable, Optional, Union
+
+from ..errors import FabricError
+from ..model.facts import NodeFacts
+from ..model.finding import PASS, Finding
+from ..model.intent import NodeIntent
+from ..resolve.bind import BoundRail, bind
+from . import address, host, rail, stack
+from .roots import link_roots
+from .view import View
+
+RAIL_CHECKS: tuple[Callable[[View, BoundRail], Optional[Finding]], ...] = (
+    rail.nic,
+    rail.device,
+    rail.link,
+    rail.rate,
+    rail.mtu,
+    rail.path_mtu,
+    address.address,
+    address.gid,
+)
+NODE_CHECKS: tuple[Callable[[View, NodeIntent], Optional[Finding]], ...] = (stack.modules, stack.memlock)
+
+
+def check_local(intent: NodeIntent, facts: NodeFacts) -> tuple[Finding, ...]:
+    """One finding a rule and subject, passes included; a rule that does not apply to a rail gives none. Not linked."""
+    view = View(intent.host, facts)
+    rails = bind(intent, facts)
+    findings = [host.probe(view, devices(rails))]
+    findings += [found for check in NODE_CHECKS if (found := check(view, intent)) is not None]
+    findings += [found for bound in rails for check in RAIL_CHECKS if (found := check(view, bound)) is not None]
+    return tuple(findings)
+
+
+def judge_node(
+    name: str, own: Union[NodeIntent, FabricError], expected: Optional[NodeIntent], facts: NodeFacts
+) -> tuple[Finding, ...]:
+    """All local findings of one node, linked to their roots.
+
+    :param own: the intent on the node, or the error met when reading it.
+    :param expected: the intent as the controller resolves it now; ``None`` on the node itself.
+    """
+    current = host.current(name, own, expected)
+    target = expected or (own if isinstance(own, NodeIntent) else None)
+    if target is None:
+        return link_roots((current, host.probe(View(name, facts), ())))
+    findings = check_local(target, facts)
+    if current.state != PASS and isinstance(own, NodeIntent):
+        findings = _behind(current, findings, check_local(own, facts))
+    return link_roots((current, *findings))
+
+
+def _behind(current: Finding, findings: tuple[Finding, ...], by_own: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """A node that is exactly what its old intent says has one fault: the old intent."""
+    held = {(finding.rule, finding.rail) for finding in by_own if finding.state == PASS}
+    return tuple(
+        replace(finding, caused_by=current.key)
+        if finding.state != PASS and (finding.rule, finding.rail) in held
+        else finding
+        for finding in findings
+    )
+
+
+def devices(rails: tuple[BoundRail, ...]) -> frozenset[str]:
+    """Names of all netdevs, RDMA devices and NIC functions that carry a rail."""
+    found = [bound.netdev_name for bound in rails]
+    for bound in rails:
+        found.append(bound.rdma.name if bound.rdma else None)
+        for port in bound.ports:
+            found += [item.name for item in (port.netdev, port.rdma) if item is not None]
+            found.append(port.pci.address if port.pci else None)
+    return frozenset(name for name in found if name is not None)

@@ -1,0 +1,48 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One node as the controller's rules see it, and the part of its facts that travels there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from ..model.facts import NodeFacts
+from ..model.finding import Finding
+from ..model.intent import NodeIntent
+from ..resolve.bind import bind
+from .local import devices
+
+JUDGED, UNREACHABLE, FAILED = "judged", "unreachable", "failed"
+
+
+@dataclass(frozen=True)
+class NodeResult:
+    """What a run brought back from one node.
+
+    ``state`` is judged, unreachable or failed, ``message`` says why it is not judged. ``facts`` may be slim ones.
+    """
+
+    host: str
+    state: str
+    message: str = ""
+    intent: Optional[NodeIntent] = None
+    facts: Optional[NodeFacts] = None
+    findings: tuple[Finding, ...] = ()
+
+
+def slim(intent: Optional[NodeIntent], facts: NodeFacts) -> NodeFacts:
+    """Facts as cross-node rules need them: the rails' own devices and every netdev with an address; no counters.
+
+    A Kubernetes node has hundreds of virtual netdevs: they would make the answer of each node large for nothing.
+    """
+    if facts.netdevs is None and facts.rdma is None:
+        return facts
+    names = devices(bind(intent, facts)) if intent is not None else frozenset()
+    netdevs = facts.netdevs and tuple(item for item in facts.netdevs if item.name in names or item.addresses)
+    rdma = facts.rdma and tuple(
+        replace(item, ports=tuple(replace(port, counters={}, hw_counters={}) for port in item.ports))
+        for item in facts.rdma
+    )
+    pci = facts.pci and tuple(item for item in facts.pci if item.address in names)
+    return replace(facts, netdevs=netdevs, rdma=rdma, pci=pci, modules=facts.modules and ())

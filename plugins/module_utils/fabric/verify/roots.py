@@ -1,0 +1,107 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One fault, one root: which finding follows from which.
+
+The tables below say which rule's trouble explains which other's. A finding hangs below a worse or equal one only: a
+fail never hides below something that is merely unknown, or the verdict would get milder by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Iterable, Optional
+
+from ..model.finding import FAIL, PASS, Finding
+from .rule import severity_rank
+
+_NODE = ("host.reachable", "host.finished")
+# In the order in which they are asked. Cause and consequence share the rail (or the node), or an end of the pair.
+CAUSES: dict[str, tuple[str, ...]] = {
+    "rail.device": ("rail.nic", "stack.modules"),
+    "rail.rate": ("rail.link",),
+    "rail.path_mtu": ("rail.nic", "rail.device", "rail.link", "rail.mtu"),
+    "rail.address": ("fabric.duplicate_address", "rail.link"),
+    "rail.gid": ("fabric.duplicate_address", "rail.nic", "rail.device", "rail.link", "rail.address"),
+    "pair.reach": (*_NODE, "rail.nic", "rail.link", "fabric.duplicate_address", "rail.address"),
+    "pair.mtu": (*_NODE, "rail.nic", "rail.link", "rail.mtu", "fabric.duplicate_address", "rail.address", "pair.reach"),
+    "pair.path": (
+        *_NODE, "rail.nic", "rail.device", "rail.link", "fabric.duplicate_address", "rail.address", "rail.gid",
+    ),
+    "pair.bandwidth": (
+        *_NODE,
+        "rail.nic",
+        "rail.device",
+        "rail.link",
+        "rail.mtu",
+        "fabric.duplicate_address",
+        "rail.address",
+        "rail.gid",
+        "rail.rate",
+        "rail.path_mtu",
+        "pair.reach",
+        "pair.mtu",
+        "pair.path",
+    ),
+}  # fmt: skip
+# What makes a rule blind: these explain an unknown, but excuse no fail.
+BLINDS: dict[str, tuple[str, ...]] = {
+    "rail.link": ("rail.nic", "rail.device"),
+    "rail.rate": ("rail.nic", "rail.device"),
+    "rail.mtu": ("rail.nic", "rail.link"),
+    "rail.address": ("rail.nic",),
+    "pair.reach": ("rail.device", "rail.gid"),
+}
+_READING = (*_NODE, "host.probe", "intent.current")
+
+
+def ends(finding: Finding) -> tuple[tuple[Optional[str], Optional[str]], ...]:
+    """The (node, rail) places that a finding is about; ``peer`` is a list of ``node`` or ``node/rail``."""
+    places = [(finding.host, finding.rail)]
+    for peer in (finding.peer or "").split(", "):
+        if peer:
+            node, _slash, rail = peer.partition("/")
+            places.append((node, rail or finding.rail))
+    return tuple(places)
+
+
+def link_roots(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same findings, each consequence with the key of its root; links that are already set are followed."""
+    kept = tuple(findings)
+    index: dict[tuple[str, Optional[str], Optional[str]], list[Finding]] = {}
+    for finding in kept:
+        if finding.state != PASS:
+            for host, rail in ends(finding):
+                index.setdefault((finding.rule, host, rail), []).append(finding)
+    direct = {finding.key: finding.caused_by or _cause(finding, index) for finding in kept if finding.state != PASS}
+    return tuple(_rooted(finding, direct) for finding in kept)
+
+
+def _cause(finding: Finding, index: dict[tuple[str, Optional[str], Optional[str]], list[Finding]]) -> Optional[str]:
+    rules = CAUSES.get(finding.rule, ())
+    if finding.state != FAIL:
+        rules += tuple(rule for rule in BLINDS.get(finding.rule, ()) + _READING if rule not in rules)
+    if finding.rule in _READING:
+        return None
+    places = ends(finding)
+    for rule in rules:
+        if rule.startswith("pair."):
+            same = [other for other in index.get((rule, *places[0]), ()) if set(ends(other)) == set(places)]
+        else:
+            same = [
+                other
+                for host, rail in places
+                for key in ((rule, host, rail), (rule, host, None))
+                for other in index.get(key, ())
+            ]
+        for other in same:
+            if other.key != finding.key and severity_rank(other.state) >= severity_rank(finding.state):
+                return other.key
+    return None
+
+
+def _rooted(finding: Finding, direct: dict[str, Optional[str]]) -> Finding:
+    key, seen = direct.get(finding.key), {finding.key}
+    while key is not None and direct.get(key) is not None and key not in seen:
+        seen.add(key)
+        key = direct[key]
+    return finding if key == finding.caused_by else replace(finding, caused_by=key)
