@@ -72,7 +72,8 @@ class _Tree:
             handle = os.open(self.root + path, os.O_RDONLY | os.O_NONBLOCK)
             try:
                 chunk = os.read(handle, 65536)
-                if len(chunk) < 4096:
+                # A sysfs file comes whole; a seq_file of /proc gives less than a page at a time, and has more to say.
+                if len(chunk) < 4096 and not path.startswith("/proc/"):
                     return chunk
                 parts = [chunk]
                 size = len(chunk)
