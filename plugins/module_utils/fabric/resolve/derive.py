@@ -1,0 +1,92 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that follow from other numbers, each derived here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Iterable, Optional
+
+from ..errors import SpecError
+from ..model.intent import RailIntent
+
+# IBTA path MTUs, in bytes (InfiniBand Architecture Specification, vol. 1, table "Packet fields": PMTU 1..5).
+PATH_MTUS = (256, 512, 1024, 2048, 4096)
+
+# Room that the kernel keeps for headers between a netdev's MTU and RoCE's payload: GRH 40, UDP 8, BTH 12, XRC 4,
+# AtomicETH 28, ICRC 4 (iboe_get_mtu() in include/rdma/ib_addr.h).
+ROCE_HEADERS = 40 + 8 + 12 + 4 + 28 + 4
+
+# Least netdev MTU for IPv6 (RFC 8200, section 5).
+IPV6_LEAST_MTU = 1280
+
+# Leaf ports of jumbo fabrics run at 9216 whatever the hosts use: more than any host sends is no harm, less drops
+# (NVIDIA Cumulus Linux default; Mellanox/ngc_multinode_perf, README).
+SWITCH_MTU = 9216
+
+# ECT(0) in the two low bits of the ToS byte (RFC 3168, section 5): without it a switch drops where it should mark.
+ECT0 = 0b10
+
+# Encapsulation header of IP over InfiniBand in datagram mode (RFC 4391; kernel Documentation/infiniband/ipoib.rst).
+IPOIB_HEADER = 4
+
+
+def path_mtu(host_mtu: int, place: str = "host_mtu") -> int:
+    """RDMA path MTU (bytes) that a RoCE netdev of ``host_mtu`` bytes gives: 9000 and 4200 -> 4096, 1500 -> 1024.
+
+    :raises SpecError: when not even the smallest path MTU fits.
+    """
+    fitting = [mtu for mtu in PATH_MTUS if mtu + ROCE_HEADERS <= host_mtu]
+    if not fitting:
+        raise SpecError(
+            f"RoCE needs an MTU of at least {PATH_MTUS[0] + ROCE_HEADERS} bytes",
+            place,
+            str(host_mtu),
+            f"Use 9000, or at least {PATH_MTUS[-1] + ROCE_HEADERS} for a path MTU of {PATH_MTUS[-1]}",
+        )
+    return fitting[-1]
+
+
+def switch_mtu(transport: str) -> Optional[int]:
+    """MTU (bytes) of the leaf port that faces a host; ``None`` for InfiniBand, where the subnet manager rules it."""
+    return SWITCH_MTU if transport == "roce" else None
+
+
+def ipoib_mtu(subnet_mtu: int) -> int:
+    """MTU (bytes) of IP over InfiniBand in datagram mode: 4096 -> 4092, 2048 -> 2044."""
+    return subnet_mtu - IPOIB_HEADER
+
+
+def traffic_byte(dscp: int, ecn: bool) -> int:
+    """ToS or traffic class byte of a DSCP: 26 -> 104, and 106 with ECT(0) when DCQCN is on (RFC 2474, RFC 3168)."""
+    return dscp << 2 | (ECT0 if ecn else 0)
+
+
+def gbps(speed: Optional[str]) -> Optional[float]:
+    """Rate in Gbit/s of ``400G``."""
+    return float(speed[:-1]) if speed is not None else None
+
+
+def metres(length: Optional[str]) -> Optional[int]:
+    """Length in metres of ``7m``."""
+    return int(length[:-1]) if length is not None else None
+
+
+def modules(rails: Iterable[RailIntent]) -> tuple[str, ...]:
+    """Kernel modules that the rails need beside the NICs' own drivers, sorted.
+
+    ``ib_uverbs`` and ``rdma_ucm`` carry verbs and the connection manager to user space (kernel
+    Documentation/infiniband/user_verbs.rst), ``ib_umad`` the management datagrams of InfiniBand (user_mad.rst).
+    """
+    needed = {"ib_uverbs", "rdma_ucm"}
+    for rail in rails:
+        if rail.transport == "infiniband":
+            needed.add("ib_umad")
+            if rail.host_mtu is not None:
+                needed.add("ib_ipoib")
+        if rail.soft_roce:
+            needed.add("rdma_rxe")
+        if rail.bond is not None:
+            needed.add("bonding")
+        if rail.vlan is not None:
+            needed.add("8021q")
+    return tuple(sorted(needed))

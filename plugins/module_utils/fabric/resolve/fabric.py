@@ -1,0 +1,76 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""All hosts of a site at once: what no single host can tell. Linear in the number of hosts."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from ..errors import SpecError
+from ..model.intent import NodeIntent
+from ..model.spec import FabricSpec, Host
+from . import networks
+from .intent import resolve
+
+
+def resolve_all(spec: FabricSpec, hosts: Sequence[Host], subnet_managers: Sequence[str] = ()) -> tuple[NodeIntent, ...]:
+    """The intents of all hosts, in their order.
+
+    :param subnet_managers: hosts of the inventory's group of that name.
+    :raises SpecError: for a number or an address that two hosts have, and for subnet managers that no host runs.
+    """
+    _check_subnet_managers(spec, subnet_managers)
+    _check_numbers(hosts)
+    intents = tuple(resolve(spec, host) for host in hosts)
+    _check_addresses(spec, intents)
+    return intents
+
+
+def _check_subnet_managers(spec: FabricSpec, subnet_managers: Sequence[str]) -> None:
+    for name, fabric in spec.fabrics.items():
+        if fabric.infiniband is not None and fabric.infiniband.subnet_managers == "hosts" and not subnet_managers:
+            raise SpecError(
+                "hosts run the subnet managers, but the group subnet_managers is empty",
+                f"fabric_spec.fabrics.{name}.infiniband.subnet_managers",
+                "hosts",
+                "List them in the group subnet_managers, or say switch, ufm or external",
+            )
+
+
+def _check_numbers(hosts: Sequence[Host]) -> None:
+    owner: dict[tuple[str, int], str] = {}
+    for host in hosts:
+        if host.node_id is None:
+            continue
+        key = (host.unit, host.node_id)
+        if key in owner:
+            raise SpecError(
+                f"{owner[key]} has this number in unit {host.unit}, too",
+                f"{host.name}: fabric_node_id",
+                str(host.node_id),
+                "Give each host of a unit its own",
+            )
+        owner[key] = host.name
+
+
+def _check_addresses(spec: FabricSpec, intents: Sequence[NodeIntent]) -> None:
+    owner: dict[str, tuple[str, str]] = {}
+    gateways: dict[str, str] = {}
+    for unit, rails in spec.units.items():
+        for name, entry in rails.items():
+            place = f"fabric_spec.units.{unit}.{name}"
+            gateways.update({str(networks.address(gateway, place)): place for gateway in entry.gateway})
+    for intent in intents:
+        for rail in intent.rails:
+            for text in rail.addresses:
+                address = text.partition("/")[0]
+                other = owner.get(address)
+                if other is not None:
+                    raise SpecError(
+                        f"{other[0]} has this address on {other[1]}, too", f"{intent.host}: rail {rail.name}", address
+                    )
+                if address in gateways:
+                    raise SpecError(
+                        f"this is the gateway of {gateways[address]}", f"{intent.host}: rail {rail.name}", address
+                    )
+                owner[address] = (intent.host, rail.name)
