@@ -218,6 +218,12 @@ def report(venv: Path, version: tuple[int, int, int], path: str) -> None:
     say("Python %d.%d.%d (%s), ansible-core %s, in %s" % ((*version, path, core, venv.name)))
 
 
+def outside_path() -> str:
+    """PATH without this checkout's own environments, which must not be built from themselves."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    return os.pathsep.join(f for f in folders if ROOT not in Path(f, "x").absolute().parents)
+
+
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -226,6 +232,7 @@ def main() -> None:
     parser.add_argument("--rebuild", action="store_true", help="start from nothing")
     options = parser.parse_args()
     os.chdir(str(ROOT))
+    os.environ["PATH"] = outside_path()
     venv = ROOT / options.venv
     (ROOT / ".cache").mkdir(exist_ok=True)
     system_tools()
