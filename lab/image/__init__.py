@@ -1,0 +1,1 @@
+"""Building the node image: a Debian root file system with its stock kernel and the NIC twin."""

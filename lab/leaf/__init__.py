@@ -1,0 +1,1 @@
+"""The leaf switches: a learning switch in user space that needs no privilege and can misbehave."""
