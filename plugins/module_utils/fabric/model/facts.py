@@ -64,7 +64,7 @@ class RdmaDevice:
     driver: Optional[str] = None
     soft: bool = False
     pci: Optional[str] = None
-    pcie_path: Optional[str] = None
+    pcie_path: Optional[str] = None  # from the root port to this function: "0000:15:01.0/0000:16:00.0/0000:17:00.0"
     numa: Optional[int] = None
     parent: Optional[str] = None  # the netdev below a soft device
     ports: tuple[RdmaPort, ...] = ()
@@ -134,6 +134,7 @@ class System:
     python: Optional[str] = None
     network_manager: Optional[str] = None  # systemd-networkd | netplan | NetworkManager | ifupdown
     virtual: Optional[bool] = None
+    product: Optional[str] = None  # DMI's product name
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,8 @@ class NodeFacts:
     netdevs: Optional[tuple[Netdev, ...]] = None
     rdma: Optional[tuple[RdmaDevice, ...]] = None
     modules: Optional[tuple[str, ...]] = None
-    memlock: Optional[str] = None  # hard limit that the files grant to a login session: "unlimited" or kbytes
-    lldp: Optional[tuple[Neighbour, ...]] = None
+    # hard limit that the files grant to a login session: "unlimited", kbytes, or "default" when no file names one
+    memlock: Optional[str] = None
+    lldp: Optional[tuple[Neighbour, ...]] = None  # None without an entry in unread: no lldpd runs
+    accelerators: Optional[tuple[Pci, ...]] = None  # GPUs and the like; read only when details are wanted
     unread: tuple[Unread, ...] = ()

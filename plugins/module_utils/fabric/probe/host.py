@@ -1,0 +1,45 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Small sections of a probe: loaded modules, the memlock limit, LLDP neighbours."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..errors import MissingError
+from ..model.facts import Neighbour
+from ..parse import limits, lldp
+from ..parse import modules as parse_modules
+from .collect import Reader
+
+DEFAULT_MEMLOCK = "default"
+_LLDPD_SOCKETS = ("/run/lldpd.socket", "/run/lldpd/lldpd.socket")
+
+
+def modules(reader: Reader) -> Optional[tuple[str, ...]]:
+    """Names of the loaded modules. A driver that is built into the kernel is not among them."""
+    return reader.value("/proc/modules", parse_modules.parse, "modules")
+
+
+def memlock(reader: Reader) -> Optional[str]:
+    """Hard limit of a login session by pam_limits: ``limits.conf``, then ``limits.d`` in the C locale's order."""
+    return reader.attempt("memlock", lambda: _memlock(reader))
+
+
+def _memlock(reader: Reader) -> str:
+    base = "/etc/security"
+    paths = [f"{base}/limits.conf"]
+    if reader.port.exists(f"{base}/limits.d"):
+        names = reader.port.listdir(f"{base}/limits.d")
+        paths += [f"{base}/limits.d/{name}" for name in names if name.endswith(".conf")]
+    elif not reader.port.exists(paths[0]):
+        raise MissingError("no such file", paths[0])
+    files = [(path, reader.port.read(path)) for path in paths if reader.port.exists(path)]
+    return limits.hard_memlock(files) or DEFAULT_MEMLOCK
+
+
+def neighbours(reader: Reader) -> Optional[tuple[Neighbour, ...]]:
+    """LLDP neighbours, or ``None`` without a note when lldpd does not run here: nobody promised them."""
+    if not any(reader.port.exists(socket) for socket in _LLDPD_SOCKETS):
+        return None
+    return reader.tool(("lldpcli", "-f", "json0", "show", "neighbors"), lldp.parse, "lldp")

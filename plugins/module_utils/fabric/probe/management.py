@@ -1,0 +1,83 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which netdevs carry the session or a default route: those are never touched."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence
+
+from ..errors import ParseError
+from ..model.facts import Netdev
+from ..parse.text import parse_json
+from .collect import Reader
+
+_UP, _REJECT = 0x1, 0x200  # RTF_UP, RTF_REJECT: linux/route.h, linux/ipv6_route.h
+
+
+def management(reader: Reader, netdevs: Optional[Sequence[Netdev]], session: Optional[str]) -> tuple[str, ...]:
+    """Names of the management netdevs, with the devices below them (bond members, a VLAN's lower device).
+
+    :param session: this node's address in the controller's session, as in SSH_CONNECTION.
+    """
+    names = set(reader.value("/proc/net/route", _default4, "management") or ())
+    if reader.port.exists("/proc/net/ipv6_route"):
+        others = set(reader.value("/proc/net/ipv6_route", _default6, "management") or ()) - names
+        if others:
+            # That file mixes all tables, and a rail's own table may hold a default route: only the main one counts.
+            argv = ("ip", "-j", "-6", "route", "show", "default", "table", "main")
+            told = reader.tool(argv, _devices, "management")
+            names |= others if told is None else others & set(told)
+    if session:
+        names |= {netdev.name for netdev in netdevs or () if session in _locals(netdev)}
+    return _with_lower(names, netdevs or ())
+
+
+def session_address(ssh_connection: Optional[str]) -> Optional[str]:
+    """The node's own address in SSH_CONNECTION, ``client port server port`` (ssh(1))."""
+    words = (ssh_connection or "").split()
+    return words[2].partition("%")[0] if len(words) == 4 else None
+
+
+def _default4(text: str) -> list[str]:
+    rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
+    try:
+        return [row[0] for row in rows if int(row[1], 16) == 0 and int(row[7], 16) == 0 and _valid(row[3])]
+    except (IndexError, ValueError):
+        raise ParseError("no routing table as the kernel prints it", "route:1", text[:80]) from None
+
+
+def _default6(text: str) -> list[str]:
+    rows = [line.split() for line in text.splitlines() if line.strip()]
+    try:
+        return [
+            row[9]
+            for row in rows
+            if int(row[0], 16) == 0 and int(row[1], 16) == 0 and _valid(row[8]) and row[9] != "lo"
+        ]
+    except (IndexError, ValueError):
+        raise ParseError("no routing table as the kernel prints it", "ipv6_route:1", text[:80]) from None
+
+
+def _valid(flags: str) -> bool:
+    return int(flags, 16) & (_UP | _REJECT) == _UP
+
+
+def _devices(text: str) -> list[str]:
+    routes = parse_json("ip route", text or "[]")
+    if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
+        raise ParseError("a list of routes is expected", "ip route:1", text[:80])
+    hops = [hop for route in routes for hop in (route, *route.get("nexthops", ()))]
+    return [hop["dev"] for hop in hops if "dev" in hop]
+
+
+def _locals(netdev: Netdev) -> set[str]:
+    return {address.partition("/")[0] for address in netdev.addresses}
+
+
+def _with_lower(names: set[str], netdevs: Sequence[Netdev]) -> tuple[str, ...]:
+    while True:
+        more = {netdev.lower for netdev in netdevs if netdev.name in names and netdev.lower}
+        more |= {netdev.name for netdev in netdevs if netdev.master in names}
+        if more <= names:
+            return tuple(sorted(names))
+        names |= more

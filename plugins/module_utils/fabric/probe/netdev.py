@@ -1,0 +1,61 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Netdevs: one call of ip, and what only sysfs knows of the physical ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+from ..errors import ReadError
+from ..model.facts import Netdev
+from ..parse import ethtool_i, ip_address
+from .collect import Reader
+
+_CLASS = "/sys/class/net"
+
+
+def netdevs(reader: Reader, detail: bool) -> Optional[tuple[Netdev, ...]]:
+    """All netdevs but the loopback; ``None`` when ip cannot tell, since a netdev without its addresses would mislead.
+
+    ``detail`` asks ethtool for the firmware of each netdev that has a driver: a process per netdev.
+    """
+    listed = reader.tool(("ip", "-j", "-d", "address", "show"), ip_address.parse, "netdevs")
+    if listed is None:
+        return None
+    return tuple(netdev if netdev.kind else _physical(reader, netdev, detail) for netdev in listed)
+
+
+def _physical(reader: Reader, netdev: Netdev, detail: bool) -> Netdev:
+    try:
+        real = reader.port.realpath(f"{_CLASS}/{netdev.name}")
+    except ReadError:
+        return netdev  # gone since ip listed it, or in no class of this recording
+    device, net, _ = real.rpartition("/net/")
+    if not net or device.startswith("/sys/devices/virtual"):
+        return netdev
+    place = reader.place(device)
+    return replace(
+        netdev,
+        speed_mbps=_speed(reader, netdev) if netdev.carrier else None,
+        driver=place.driver,
+        firmware=_firmware(reader, netdev.name) if detail and place.driver else None,
+        pci=place.address,
+        pcie_path=place.path,
+        numa=place.numa,
+        slot=place.slot,
+    )
+
+
+def _speed(reader: Reader, netdev: Netdev) -> Optional[int]:
+    try:
+        text = reader.port.read(f"{_CLASS}/{netdev.name}/speed").strip()
+    except ReadError:  # EINVAL: the driver does not know it
+        return None
+    # A driver that does not know says -1 (SPEED_UNKNOWN), as a signed or an unsigned number.
+    return int(text) if text.isdecimal() and 0 < int(text) < 0x7FFFFFFF else None
+
+
+def _firmware(reader: Reader, name: str) -> Optional[str]:
+    told = reader.tool(("ethtool", "-i", name), ethtool_i.parse, name)
+    return told[0].firmware if told else None

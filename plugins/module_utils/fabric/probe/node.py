@@ -1,0 +1,40 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One probe of a node: all sections, each for itself, so that a bad tool never hides the rest."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..model.facts import NodeFacts
+from ..ports import Port
+from . import host
+from .collect import Reader
+from .management import management
+from .netdev import netdevs
+from .pci import pci
+from .rdma import rdma
+from .system import system
+
+
+def probe(port: Port, detail: bool = False, session: Optional[str] = None) -> NodeFacts:
+    """What a node is, live or recorded; it changes nothing and raises nothing for what a node lacks.
+
+    :param detail: also the counters of RDMA ports, the firmware of netdevs and the accelerators.
+    :param session: the node's own address in the controller's session, see :func:`.management.session_address`.
+    """
+    reader = Reader(port)
+    network, accelerators = pci(reader, detail)
+    found = netdevs(reader, detail)
+    return NodeFacts(
+        system=system(reader),
+        management=management(reader, found, session),
+        pci=network,
+        netdevs=found,
+        rdma=rdma(reader, detail),
+        modules=host.modules(reader),
+        memlock=host.memlock(reader),
+        lldp=host.neighbours(reader),
+        accelerators=accelerators,
+        unread=tuple(reader.unread),
+    )
