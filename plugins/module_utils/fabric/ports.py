@@ -44,6 +44,8 @@ class Port(Protocol):
 
     def read_bytes(self, path: str) -> bytes: ...
 
+    def read_folder(self, path: str) -> dict[str, Union[bytes, ReadError]]: ...
+
     def listdir(self, path: str) -> list[str]: ...
 
     def exists(self, path: str) -> bool: ...
@@ -86,6 +88,30 @@ class _Tree:
                 os.close(handle)
         except OSError as error:
             raise _read_error(path, error) from None
+
+    def read_folder(self, path: str) -> dict[str, Union[bytes, ReadError]]:
+        """Every file of a folder of sysfs, by name; one that cannot be read is its error.
+
+        A GID table has a thousand files: opened below the folder's handle, they cost two thirds of what ``read`` does.
+        """
+        found: dict[str, Union[bytes, ReadError]] = {}
+        try:
+            folder = os.open(self.root + path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise _read_error(path, error) from None
+        try:
+            for name in os.listdir(folder):
+                try:
+                    handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=folder)
+                    try:
+                        found[name] = os.read(handle, 4096)
+                    finally:
+                        os.close(handle)
+                except OSError as error:  # noqa: PERF203 - one bad file must not hide the others
+                    found[name] = _read_error(f"{path}/{name}", error)
+        finally:
+            os.close(folder)
+        return found
 
     def listdir(self, path: str) -> list[str]:
         """Sorted names in a directory."""
@@ -132,7 +158,9 @@ class LocalPort(_Tree):
         except subprocess.TimeoutExpired:
             _end(process)
             raise HungError(f"{argv[0]} did not return within {timeout:g} s", place) from None
-        return Completed(tuple(argv), process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        return Completed(
+            tuple(argv), process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+        )
 
     def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         """Write a file: atomically on a real file system, in place below /sys, /proc and debugfs."""

@@ -15,6 +15,7 @@ from .collect import Reader
 from .merge import merge_devices, settle
 
 _CLASS = "/sys/class/infiniband"
+_EMPTY = b"0000:0000:0000:0000:0000:0000:0000:0000\n"
 _SOFT_DRIVERS = {"rxe": "rdma_rxe", "siw": "siw"}
 
 
@@ -106,15 +107,18 @@ def _gids(reader: Reader, base: str, device: str, typed: bool) -> tuple[Gid, ...
 
     Tables have holes: an address that went leaves one, and later entries keep their index. So all of it is read.
     """
-    names = reader.attempt(device, lambda: reader.port.listdir(f"{base}/gids")) or []
-    read = reader.port.read
+    table = reader.attempt(device, lambda: reader.port.read_folder(f"{base}/gids")) or {}
     found = []
-    for name in names:
+    for name, content in table.items():
+        if content == _EMPTY:
+            continue
         try:
-            text = read(f"{base}/gids/{name}")
+            if isinstance(content, ReadError):
+                raise content
+            text = content.decode("ascii", "replace")
             if not is_zero(text):
                 found.append(_gid(reader, base, name, text, typed))
-        except ReadError as error:  # noqa: PERF203 - one bad entry must not hide the others
+        except ReadError as error:
             reader.note(error, device)
     return tuple(sorted(found, key=lambda gid: gid.index))
 
@@ -128,10 +132,9 @@ def _gid(reader: Reader, base: str, name: str, text: str, typed: bool) -> Gid:
 
 
 def _counters(reader: Reader, folder: str, device: str) -> dict[str, int]:
-    try:
-        names = reader.port.listdir(folder)
-    except MissingError:  # soft RoCE has no counters/, some drivers no hw_counters/
+    if not reader.port.exists(folder):  # soft RoCE has no counters/, some drivers no hw_counters/
         return {}
+    names = reader.attempt(device, lambda: reader.port.listdir(folder)) or []
     found = {}
     for name in names:
         number = reader.value(f"{folder}/{name}", sysfs.counter, device)
