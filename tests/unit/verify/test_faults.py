@@ -179,7 +179,7 @@ def test_one_fault_is_one_root(name):
     assert [finding.key for finding in roots(findings)] == [key]
     (root,) = roots(findings)
     assert (root.state, verdict(findings)) == (state, state)
-    text = " ".join((root.found, root.expected, root.cause, root.remedy, root.title))
+    text = f"{root.found} {root.expected} {root.cause} {root.remedy} {root.title}"
     assert [word for word in words if word not in text] == []
     assert root.remedy
     keys = [finding.key for finding in findings]

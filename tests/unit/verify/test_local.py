@@ -21,7 +21,8 @@ SOFT, HARD = nodes.facts(), nodes.facts(soft=False)
 def case(rule, state, facts, *words, soft=True, rail="rail0", name="", **intent):
     """One row: the facts, the state that the rule must give, and words that the finding must hold."""
     mark = pytest.mark.rule(rule, state)
-    return pytest.param(rule, state, facts, words, soft, rail, intent, marks=mark, id=f"{rule}-{name or state}")
+    node = nodes.intent(soft=soft, **intent)
+    return pytest.param((rule, state, rail), node, facts, words, marks=mark, id=f"{rule}-{name or state}")
 
 
 def one_rail(**changes):
@@ -165,12 +166,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "state", "facts", "words", "soft", "rail", "changes"), CASES)
-def test_rule(rule, state, facts, words, soft, rail, changes):
-    findings = check_local(nodes.intent(soft=soft, **changes), facts)
+@pytest.mark.parametrize(("wanted", "node", "facts", "words"), CASES)
+def test_rule(wanted, node, facts, words):
+    rule, state, rail = wanted
+    findings = check_local(node, facts)
     (found,) = [item for item in findings if item.rule == rule and item.rail == rail]
     assert found.state == state
-    text = " ".join((found.found, found.expected, found.cause, found.remedy))
+    text = f"{found.found} {found.expected} {found.cause} {found.remedy}"
     assert [word for word in words if word not in text] == []
     if state == "fail":
         assert all((found.host, found.found, found.cause, found.remedy))
