@@ -88,11 +88,16 @@ def node_syntax(root: Path) -> list[str]:
 
 
 def module_imports(root: Path) -> list[str]:
-    """A module on a node imports the standard library, ansible.module_utils.basic and the core, nothing else."""
+    """A module on a node imports the standard library, ansible.module_utils.basic and the core, nothing else.
+
+    The same holds for what modules share beside the core (``plugins/module_utils/*.py``), which they may import.
+    """
     wrong = []
-    for path in python_files(root, MODULES):
+    for path in [*python_files(root, MODULES), *sorted((root / "plugins/module_utils").glob("*.py"))]:
+        shared = path.parent.name == "module_utils"
         for line, level, name in imports(path):
-            core = level == 2 and re.match(r"module_utils\.fabric(\.|$)", name)
+            own = level == 1 and re.match(r"fabric(\.|$)", name) if shared else level == 2
+            core = own and (shared or re.match(r"module_utils\.\w", name))
             basic = level == 0 and name == "ansible.module_utils.basic"
             standard = level == 0 and name.partition(".")[0] in sys.stdlib_module_names
             if not (core or basic or standard):
