@@ -386,7 +386,8 @@ def _link_local_gid(nic: Nic) -> str:
 
 def _gid(address: str) -> str:
     parsed = ipaddress.ip_interface(address).ip
-    return ipaddress.IPv6Address(f"::ffff:{parsed}" if parsed.version == 4 else str(parsed)).exploded
+    # Not .exploded: Python 3.13 writes the last four octets of a mapped address with dots.
+    return ipaddress.IPv6Address(f"::ffff:{parsed}" if parsed.version == 4 else str(parsed)).packed.hex(":", 2)
 
 
 def _ip(nics: Sequence[Nic], uppers: Sequence[Upper]) -> list[dict[str, Any]]:

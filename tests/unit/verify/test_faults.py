@@ -8,11 +8,15 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.finding import Finding, PairResult
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports import RecordedPort
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.node import probe
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.document import judge
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.local import judge_node
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.node import NodeResult
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.roots import link_roots
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import roots, verdict
 
+from tests.unit import trees
 from tests.unit.verify import nodes
 
 HOSTS = ("node1", "node2", "node3")
@@ -184,6 +188,18 @@ def test_one_fault_is_one_root(name):
     assert root.remedy
     keys = [finding.key for finding in findings]
     assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("tool", ["IP", "RDMA", "DEVINFO"])
+def test_any_hung_tool_of_the_probe_is_one_root(tmp_path, tool):
+    """Through the real probe: whichever tool hangs, and whatever the probe reads in its place."""
+    root = trees.soft_roce(tmp_path / "node", 1)
+    want = nodes.intent()
+    assert not roots(judge_node("node1", want, want, probe(RecordedPort(str(root)))))
+    trees.hang(root, getattr(trees, tool))
+    (found,) = roots(judge_node("node1", want, want, probe(RecordedPort(str(root)))))
+    assert (found.key, found.state) == ("host.probe@node1/-", "unknown")
+    assert f"{getattr(trees, tool)[0]} did not return" in found.found
 
 
 def test_healthy_cluster_has_no_root():

@@ -79,7 +79,8 @@ def gid(text: str) -> Optional[str]:
     from ipaddress import AddressValueError, IPv6Address  # noqa: PLC0415 - heavy, and rarely needed
 
     try:
-        return IPv6Address(text).exploded if "%" not in text else None
+        # Not .exploded: Python 3.13 writes the last four octets of a mapped address with dots.
+        return IPv6Address(text).packed.hex(":", 2) if "%" not in text else None
     except AddressValueError:
         return None
 

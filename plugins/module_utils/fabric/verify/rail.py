@@ -95,6 +95,9 @@ def device(view: View, rail: BoundRail) -> Optional[Finding]:
     wanted = soft_name(rail.intent) if soft else f"an RDMA device for {place(rail)}"
     if view.facts.rdma is None:
         return DEVICE.unknown(host, name, expected=wanted, found=view.missing("RDMA devices", "rdma"))
+    unread = [section for section in ("pci", "netdevs") if getattr(view.facts, section) is None]
+    if rail.rdma is None and unread:
+        return DEVICE.unknown(host, name, expected=wanted, found=view.missing(" and ".join(unread), *unread))
     if rail.rdma is None:
         return DEVICE.broken(
             host,
