@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from ..model.facts import Gid, RdmaDevice, RdmaPort
 from .text import (
@@ -36,33 +35,28 @@ _DEVICE_FIELDS = ("fw_ver", "node_guid", "sys_image_guid", "board_id")
 _SOFT_VENDORS = (0, 0xFFFFFF)  # rxe, before and since Linux 5.8 (drivers/infiniband/sw/rxe/rxe_param.h)
 
 
-@dataclass
 class _Port:
-    number: int
-    state: Optional[str] = None
-    physical_state: Optional[str] = None
-    link_layer: Optional[str] = None
-    active_mtu: Optional[int] = None
-    max_mtu: Optional[int] = None
-    lid: Optional[int] = None
-    sm_lid: Optional[int] = None
-    lanes: Optional[int] = None
-    speed: Optional[float] = None
-    gids: list[Gid] = field(default_factory=list)
+    """The fields of one port as they come; no dataclass, whose making costs more than parsing a node's ports."""
+
+    def __init__(self, number: int) -> None:
+        self.known: dict[str, Any] = {"number": number}
+        self.speed: Optional[float] = None
+        self.gids: list[Gid] = []
 
     def done(self) -> RdmaPort:
-        rate = self.lanes * self.speed if self.lanes and self.speed else None
-        values = {key: value for key, value in vars(self).items() if key not in ("speed", "gids")}
-        return RdmaPort(**values, rate_gbps=rate, gids=tuple(self.gids))
+        lanes = self.known.get("lanes")
+        rate = lanes * self.speed if lanes and self.speed else None
+        return RdmaPort(**self.known, rate_gbps=rate, gids=tuple(self.gids))
 
 
-@dataclass
 class _Device:
-    name: str
-    values: dict[str, str] = field(default_factory=dict)
-    soft: bool = False
-    ports: list[_Port] = field(default_factory=list)
-    explicit: bool = False  # a "port:" line was seen
+    """The fields of one device as they come."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.values: dict[str, str] = {}
+        self.soft = soft_name(name)
+        self.ports: list[_Port] = []
 
     def done(self) -> RdmaDevice:
         return RdmaDevice(
@@ -71,7 +65,7 @@ class _Device:
             sys_image_guid=guid(self.values.get("sys_image_guid", "")),
             firmware=self.values.get("fw_ver"),
             board_id=self.values.get("board_id"),
-            soft=self.soft or soft_name(self.name),
+            soft=self.soft,
             ports=tuple(port.done() for port in self.ports),
         )
 
@@ -102,15 +96,14 @@ def _take(device: _Device, key: str, value: str, number: int, line: str) -> None
             raise wrong(TOOL, number, line, f"{key} is no GUID")
         device.values[key] = value
     elif key == "vendor_id":
-        device.soft = whole_number(TOOL, number, line, value, 16) in _SOFT_VENDORS
+        device.soft = device.soft or whole_number(TOOL, number, line, value, 16) in _SOFT_VENDORS
     elif key == "port":
         device.ports.append(_Port(whole_number(TOOL, number, line, value)))
-        device.explicit = True
     elif key in _PORT_FIELDS or key.startswith("GID["):
         if not device.ports:
             device.ports.append(_Port(1))
         port = device.ports[-1]
-        if key == "state" and port.state is not None:
+        if key == "state" and "state" in port.known:
             raise wrong(TOOL, number, line, "a second port without its 'port:' line")
         if key.startswith("GID["):
             _gid(port, key, value, number, line)
@@ -129,7 +122,7 @@ def _state(port: _Port, value: str, number: int, line: str) -> None:
     word, code = _coded(value, number, line)
     if STATES.get(code) != word[5:] or not word.startswith("PORT_"):
         raise wrong(TOOL, number, line, "no known port state")
-    port.state = word[5:]
+    port.known["state"] = word[5:]
 
 
 def _physical(port: _Port, value: str, number: int, line: str) -> None:
@@ -138,7 +131,7 @@ def _physical(port: _Port, value: str, number: int, line: str) -> None:
         return
     if _PHYSICAL.get(word) != code:
         raise wrong(TOOL, number, line, "no known physical state")
-    port.physical_state = PHYSICAL_STATES[code]
+    port.known["physical_state"] = PHYSICAL_STATES[code]
 
 
 def _mtu(value: str, number: int, line: str) -> Optional[int]:
@@ -151,25 +144,25 @@ def _mtu(value: str, number: int, line: str) -> Optional[int]:
 
 
 def _active_mtu(port: _Port, value: str, number: int, line: str) -> None:
-    port.active_mtu = _mtu(value, number, line)
+    port.known["active_mtu"] = _mtu(value, number, line)
 
 
 def _max_mtu(port: _Port, value: str, number: int, line: str) -> None:
-    port.max_mtu = _mtu(value, number, line)
+    port.known["max_mtu"] = _mtu(value, number, line)
 
 
 def _lid(port: _Port, value: str, number: int, line: str) -> None:
-    port.lid = lid(whole_number(TOOL, number, line, value))
+    port.known["lid"] = lid(whole_number(TOOL, number, line, value))
 
 
 def _sm_lid(port: _Port, value: str, number: int, line: str) -> None:
-    port.sm_lid = lid(whole_number(TOOL, number, line, value))
+    port.known["sm_lid"] = lid(whole_number(TOOL, number, line, value))
 
 
 def _link_layer(port: _Port, value: str, number: int, line: str) -> None:
     if value not in LINK_LAYERS and value != "Unspecified":
         raise wrong(TOOL, number, line, "no known link layer")
-    port.link_layer = value if value in LINK_LAYERS else None
+    port.known["link_layer"] = value if value in LINK_LAYERS else None
 
 
 def _width(port: _Port, value: str, number: int, line: str) -> None:
@@ -177,7 +170,7 @@ def _width(port: _Port, value: str, number: int, line: str) -> None:
     if not word.startswith("invalid"):
         if word != f"{_WIDTH.get(code)}X":
             raise wrong(TOOL, number, line, "no known link width")
-        port.lanes = _WIDTH[code]
+        port.known["lanes"] = _WIDTH[code]
 
 
 def _speed(port: _Port, value: str, number: int, line: str) -> None:

@@ -8,7 +8,7 @@ from typing import Optional
 
 from ..errors import MissingError
 from ..model.facts import Neighbour
-from ..parse import limits, lldp
+from ..parse import limits
 from ..parse import modules as parse_modules
 from .collect import Reader
 
@@ -42,4 +42,6 @@ def neighbours(reader: Reader) -> Optional[tuple[Neighbour, ...]]:
     """LLDP neighbours, or ``None`` without a note when lldpd does not run here: nobody promised them."""
     if not any(reader.port.exists(socket) for socket in _LLDPD_SOCKETS):
         return None
+    from ..parse import lldp  # noqa: PLC0415 - most nodes do not need it, and a health check pays for each import
+
     return reader.tool(("lldpcli", "-f", "json0", "show", "neighbors"), lldp.parse, "lldp")

@@ -9,7 +9,7 @@ from typing import Optional
 
 from ..errors import ReadError
 from ..model.facts import Netdev
-from ..parse import ethtool_i, ip_address
+from ..parse import ip_address
 from .collect import Reader
 
 _CLASS = "/sys/class/net"
@@ -57,5 +57,7 @@ def _speed(reader: Reader, netdev: Netdev) -> Optional[int]:
 
 
 def _firmware(reader: Reader, name: str) -> Optional[str]:
+    from ..parse import ethtool_i  # noqa: PLC0415 - for details only
+
     told = reader.tool(("ethtool", "-i", name), ethtool_i.parse, name)
     return told[0].firmware if told else None

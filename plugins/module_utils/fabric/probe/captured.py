@@ -1,0 +1,77 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Facts from texts that somebody captured: what a support case comes with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable, Mapping
+
+from ..errors import ParseError
+from ..model.facts import NodeFacts, RdmaDevice, RdmaPort
+from ..parse import (
+    ibdev2netdev,
+    ibstat,
+    ibstatus,
+    ibv_devices,
+    ibv_devinfo,
+    ip_address,
+    limits,
+    lldp,
+    modules,
+    rdma_dev,
+    rdma_link,
+    show_gids,
+)
+from .merge import merge_devices, settle
+
+Devices = tuple[RdmaDevice, ...]
+
+
+def _dev(text: str) -> Devices:
+    return tuple(entry.device for entry in rdma_dev.parse(text) if entry.kind != "smi")
+
+
+def _bindings(text: str) -> Devices:
+    return tuple(RdmaDevice(b.device, ports=(RdmaPort(b.port, netdev=b.netdev),)) for b in ibdev2netdev.parse(text))
+
+
+# In the order of how much each tells: an earlier one is not contradicted by a later one.
+_RDMA: dict[str, Callable[[str], Devices]] = {
+    "ibv_devinfo": ibv_devinfo.parse,
+    "rdma_link": rdma_link.parse,
+    "ibstat": ibstat.parse,
+    "ibstatus": ibstatus.parse,
+    "show_gids": show_gids.parse,
+    "rdma_dev": _dev,
+    "ibdev2netdev": _bindings,
+    "ibv_devices": lambda text: ibv_devices.parse(text).devices,
+}
+_OTHERS: dict[str, Callable[[NodeFacts, str], NodeFacts]] = {
+    "ip_address": lambda facts, text: replace(facts, netdevs=ip_address.parse(text)),
+    "lldpcli": lambda facts, text: replace(facts, lldp=lldp.parse(text)),
+    "lsmod": lambda facts, text: replace(facts, modules=modules.parse(text)),
+    "ulimit": lambda facts, text: replace(facts, memlock=limits.ulimit_memlock(text)),
+}
+TOOLS = (*_RDMA, *_OTHERS)
+
+
+def merge_captured(facts: NodeFacts, captured: Mapping[str, str]) -> NodeFacts:
+    """``facts``, with what the texts tell: gaps of RDMA devices are filled, other sections are taken from their text.
+
+    :param captured: text by tool, one of :data:`TOOLS`.
+    :raises ParseError: for a tool that has no parser here, or a text that its parser does not know.
+    """
+    unknown = sorted(set(captured) - set(TOOLS))
+    if unknown:
+        raise ParseError("there is no parser for this tool", "captured", unknown[0], f"Known are {', '.join(TOOLS)}.")
+    for tool, take in _OTHERS.items():
+        if tool in captured:
+            facts = take(facts, captured[tool])
+    devices, told = facts.rdma or (), False
+    for tool, parse in _RDMA.items():
+        if tool in captured:
+            devices, told = merge_devices(devices, parse(captured[tool])), True
+    if any(not device.name for device in devices):
+        raise ParseError("a block names no device", "captured.ibstatus", remedy="Capture the tool's whole output.")
+    return replace(facts, rdma=tuple(settle(device) for device in devices)) if told else facts
