@@ -55,6 +55,28 @@ def match(intent: NodeIntent, facts: NodeFacts) -> Match:
     return Match(rails, tuple(problems), _override(rails, missing, similar, facts))
 
 
+def report(host: str, found: Match) -> str:
+    """The problems as one message, and the override to paste."""
+    text = f"{host} cannot be what the spec wants: " + "; ".join(found.problems)
+    if found.override:
+        text += f". If the NIC was replaced, paste this into host_vars/{host}.yml:\n{found.override}"
+    return text
+
+
+def overview(found: Match) -> list[dict[str, Optional[str]]]:
+    """Which hardware carries which rail, one line a rail, as names."""
+    return [
+        {
+            "rail": rail.intent.name,
+            "pci": ", ".join(_address(port) or "-" for port in rail.ports),
+            "netdev": rail.netdev_name,
+            "rdma": rail.rdma.name if rail.rdma else None,
+            "addresses": ", ".join(rail.intent.addresses),
+        }
+        for rail in found.rails
+    ]
+
+
 def _distribution(facts: NodeFacts) -> Iterable[str]:
     name, release = facts.system.distribution, facts.system.release or ""
     supported = "; ".join(f"{known} {', '.join(releases)}" for known, releases in DISTRIBUTIONS.items())
