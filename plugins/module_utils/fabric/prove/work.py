@@ -1,0 +1,86 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What one node has to do in a proof, and what it brings back; both travel as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from ..model.finding import PairResult
+
+
+@dataclass(frozen=True)
+class Target:
+    """The addresses of one probe, one family: from this node's rail address to the peer's, without prefix lengths."""
+
+    source: str
+    peer: str
+
+
+@dataclass(frozen=True)
+class MtuProbe:
+    """A full-size packet of ``mtu`` bytes (IP header included) to a peer, once for every address family."""
+
+    peer: str
+    rail: str
+    peer_rail: str
+    mtu: int
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True)
+class Test:
+    """One bandwidth test, the same for both sides.
+
+    ``port`` is the TCP port of the handshake, ``expected`` the least accepted Gbit/s. ``size`` is in bytes, ``depth``
+    the messages in flight on each of ``queue_pairs``, ``traffic_class`` the byte that lossless data carries.
+    """
+
+    client: str
+    server: str
+    rail: str
+    peer_rail: str
+    target: Target  # as the client sees it
+    port: int
+    seconds: int
+    size: int
+    depth: int
+    queue_pairs: int
+    expected: Optional[float] = None
+    traffic_class: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class NodeWork:
+    """One node's part: ``skipped`` are pairs that cannot be probed, with their reason.
+
+    Test servers end by themselves after ``lifetime_s`` seconds.
+    """
+
+    host: str
+    probes: tuple[MtuProbe, ...] = ()
+    serve: tuple[Test, ...] = ()
+    measure: tuple[Test, ...] = ()
+    skipped: tuple[PairResult, ...] = ()
+    lifetime_s: int = 60
+
+
+@dataclass(frozen=True)
+class Served:
+    """A test server on this node: ``error`` is empty when it listens."""
+
+    client: str
+    rail: str
+    port: int
+    error: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a node brings back from one phase. ``refused`` says why it did not take part at all."""
+
+    pairs: tuple[PairResult, ...] = ()
+    served: tuple[Served, ...] = ()
+    refused: str = ""
