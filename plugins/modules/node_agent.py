@@ -10,8 +10,8 @@ module: node_agent
 short_description: Installs the node agent
 version_added: 0.1.0
 description:
-  - Installs the core of Railwright as one executable file, C(/usr/local/sbin/railwright), built for the interpreter that
-    this module runs under, and the unit that puts the node's intent in force at boot.
+  - Installs the core of Railwright as one executable file, C(/usr/local/sbin/railwright), built for the interpreter
+    that this module runs under, and the unit that puts the node's intent in force at boot.
   - The action plugin of the same name packs the sources on the controller. It sends their digest first, and the sources
     only when the node has another build, so that a run without change is one small remote call.
 author: The Railwright authors (@railwright)

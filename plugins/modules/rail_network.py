@@ -48,9 +48,12 @@ after:
   type: dict
 """
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.fabric.apply.concerns import apply_network
+from ..module_utils.fabric.probe.management import session_address
 from ..module_utils.setter import result, run_setter, setter_intent
 
 
@@ -62,8 +65,14 @@ def main():
 
     def work(port, lock, check):
         intent, depends_on = setter_intent(module, port)
-        allow = module.params["allow_disruption"]
-        plan = apply_network(port, intent, lock=lock, check=check, allow_disruption=allow)
+        plan = apply_network(
+            port,
+            intent,
+            lock=lock,
+            check=check,
+            allow_disruption=module.params["allow_disruption"],
+            session=session_address(os.environ.get("SSH_CONNECTION")),
+        )
         return plan, result(plan, depends_on)
 
     run_setter(module, work, "rail_network")

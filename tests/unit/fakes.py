@@ -18,10 +18,14 @@ class FakePort:
 
     ``tools`` maps an argv (one string, words separated by spaces) or its first words to a reply: the output, a pair
     (exit code, output and error text), ``"hangs"``, or a function of the port that does something and returns one of
-    these. A tool without a reply is not installed. ``calls``, ``writes`` and ``removed`` record, in order.
+    these. A tool without a reply is not installed. ``links`` maps paths to what they resolve to. ``calls``, ``writes``
+    and ``removed`` record, in order; ``on_write`` may raise, as a full disk or a kill would.
     """
 
-    def __init__(self, files: Optional[dict] = None, tools: Optional[dict] = None) -> None:
+    def __init__(
+        self, files: Optional[dict] = None, tools: Optional[dict] = None, links: Optional[dict] = None
+    ) -> None:
+        self.links: dict[str, str] = dict(links or {})
         self.files: dict[str, bytes] = {}
         for path, data in (files or {}).items():
             self.files[path] = data.encode() if isinstance(data, str) else data
@@ -35,7 +39,7 @@ class FakePort:
     @property
     def changes(self) -> list[str]:
         """Everything that may have changed the node: writes and removals, and calls that do not only read."""
-        reading = ("dpkg-query", "rpm -q", "rdma -j", "ip -j", "ip -d -j")
+        reading = ("dpkg-query", "rpm -q", "rdma -j", "ip -j", "uname", "ibv_devinfo", "lldpcli")
         calls = [call for call in self.calls if not call.startswith(reading)]
         return [*self.writes, *self.removed, *calls]
 
@@ -72,13 +76,17 @@ class FakePort:
             raise MissingError("no such file", path)
         return sorted(names)
 
+    def read_folder(self, path: str) -> dict:
+        files = {name: f"{path}/{name}" for name in self.listdir(path)}
+        return {name: self.read_bytes(file) for name, file in files.items() if file in self.files}
+
     def exists(self, path: str) -> bool:
-        return path in self.files or any(name.startswith(path.rstrip("/") + "/") for name in self.files)
+        return path in self.files or path in self.links or any(name.startswith(path.rstrip("/") + "/") for name in self.files)
 
     def realpath(self, path: str) -> str:
         if not self.exists(path):
             raise MissingError("no such file", path)
-        return posixpath.normpath(path)
+        return posixpath.normpath(self.links.get(path, path))
 
     def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         self.on_write(path)

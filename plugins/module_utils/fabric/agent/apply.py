@@ -13,7 +13,7 @@ from ..errors import ApplyError, MissingError, RefusedError
 from ..model.document import load
 from ..model.intent import NodeIntent
 from ..ports import Port
-from ..probe.node import probe_node
+from ..probe.node import probe
 from ..resolve.bind import bind
 from .options import Options
 
@@ -56,7 +56,7 @@ def apply(
 
 def _unbound(port: Port, intent: NodeIntent) -> bool:
     """Whether a rail has no hardware."""
-    return any(bound.problem for rail in bind(intent, probe_node(port)) for bound in rail.ports)
+    return any(bound.problem for rail in bind(intent, probe(port)) for bound in rail.ports)
 
 
 def _wait(port: Port, intent: NodeIntent, timer: Timer) -> bool:

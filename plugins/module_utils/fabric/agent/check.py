@@ -11,7 +11,7 @@ from ..model.codec import encode
 from ..model.document import load
 from ..model.finding import FAIL, PASS, UNKNOWN, WARN
 from ..ports import Port
-from ..probe.node import probe_node
+from ..probe.node import probe
 from ..verify.local import judge_node
 from .options import Options
 
@@ -27,7 +27,7 @@ def check(port: Port, options: Options, out: TextIO) -> int:
     :raises IntentError: without a usable intent: then nothing can be judged.
     """
     intent = load(port)
-    findings = judge_node(intent.host, intent, None, probe_node(port))
+    findings = judge_node(intent.host, intent, None, probe(port))
     counting = {found.state for found in findings if found.caused_by is None and found.waived is None}
     state = next((state for state in (FAIL, UNKNOWN, WARN) if state in counting), PASS)
     code = EXIT[state]

@@ -12,7 +12,7 @@ from ..model.codec import encode
 from ..model.document import load
 from ..model.facts import Netdev, NodeFacts, RdmaDevice, RdmaPort
 from ..ports import Port
-from ..probe.node import probe_node
+from ..probe.node import probe
 from ..resolve.bind import bind
 from .options import Options
 
@@ -22,7 +22,7 @@ Row = tuple[str, ...]
 
 def show(port: Port, options: Options, out: TextIO) -> int:
     """Rails of the intent with what carries them; without an intent, every NIC."""
-    facts = probe_node(port)
+    facts = probe(port)
     if "--json" in options:
         out.write(json.dumps(encode(facts), indent=1) + "\n")
         return 0
@@ -43,9 +43,9 @@ def show(port: Port, options: Options, out: TextIO) -> int:
         out.write(f"{error}\n")
         rows = _hardware(facts)
     widths = [max(len(row[column]) for row in (HEADINGS, *rows)) for column in range(len(HEADINGS))]
-    out.writelines(
-        "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() + "\n" for row in (HEADINGS, *rows)
-    )
+    for row in (HEADINGS, *rows):
+        line = "  ".join(text.ljust(width) for text, width in zip(row, widths))
+        out.write(f"{line.rstrip()}\n")
     out.writelines(f"not read: {entry.source}: {entry.reason}\n" for entry in facts.unread)
     return 0
 

@@ -14,7 +14,7 @@ from ..plan.guard import guard_jobs
 from ..plan.network import plan_network, read_network
 from ..plan.stack import plan_stack, read_stack
 from ..ports import Port
-from ..probe.node import probe_node
+from ..probe.node import probe
 from ..probe.packages import missing_packages
 from .run import Timer, converge
 
@@ -24,12 +24,13 @@ Lock = Optional[AbstractContextManager[None]]
 class _Eyes:
     """Looks at the node afresh for every plan, and keeps what the latest plan was made from."""
 
-    def __init__(self, port: Port) -> None:
+    def __init__(self, port: Port, session: Optional[str]) -> None:
         self.port = port
+        self.session = session
         self.facts = NodeFacts()
 
     def look(self) -> NodeFacts:
-        self.facts = probe_node(self.port)
+        self.facts = probe(self.port, session=self.session)
         return self.facts
 
 
@@ -41,6 +42,7 @@ def apply_stack(
     lock: Lock = None,
     check: bool = False,
     allow_disruption: bool = False,
+    session: Optional[str] = None,
     timer: Timer = Timer(),  # noqa: B008 - frozen
 ) -> tuple[Plan, tuple[str, ...]]:
     """The driver stack. Also returns the ``packages`` that are missing: as long as there are any, nothing is changed.
@@ -48,7 +50,7 @@ def apply_stack(
     :raises FabricError: see :func:`converge`.
     """
     missing = missing_packages(port, packages)
-    eyes = _Eyes(port)
+    eyes = _Eyes(port, session)
 
     def planner(interrupted: bool) -> Plan:
         facts = eyes.look()
@@ -66,13 +68,15 @@ def apply_network(
     lock: Lock = None,
     check: bool = False,
     allow_disruption: bool = False,
+    session: Optional[str] = None,
     timer: Timer = Timer(),  # noqa: B008 - frozen
 ) -> Plan:
     """The rails' network settings.
 
+    :param session: the node's own address in the controller's session; the netdev that has it is never touched.
     :raises FabricError: see :func:`converge`.
     """
-    eyes = _Eyes(port)
+    eyes = _Eyes(port, session)
 
     def planner(interrupted: bool) -> Plan:
         facts = eyes.look()

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import Callable
 
-from ..errors import ReadError, RefusedError
+from ..errors import RefusedError
 from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import Plan
 from ..parse.rdma_resource import parse_users
 from ..ports import Port
+from ..probe.collect import Reader
 from ..resolve.bind import bind, soft_name
 
 
@@ -35,15 +36,13 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
             devices.update((name, rail.intent.name) for name in names if rail.intent.name in rails)
         if not devices:
             return
-        argv = ("rdma", "-j", "resource", "show", "qp")
-        try:
-            done = port.run(argv)
-        except ReadError as error:
-            raise _refused(f"whether {', '.join(devices)} is in use cannot be told: {error}", devices) from None
-        if done.rc != 0:
-            said = done.err.strip() or f"exit code {done.rc}"
-            raise _refused(f"whether {', '.join(devices)} is in use cannot be told: {said}", devices)
-        users = parse_users(done.out)
+        reader = Reader(port)
+        users = reader.tool(("rdma", "-j", "resource", "show", "qp"), parse_users, "rdma")
+        if users is None:
+            why = reader.unread[0]
+            raise _refused(
+                f"whether {', '.join(sorted(devices))} is in use cannot be told: {why.source}: {why.reason}", devices
+            )
         used = [f"{device} by {', '.join(users[device])}" for device in devices if device in users]
         if used:
             raise _refused(f"a change would interrupt jobs: {'; '.join(used)}", devices)
@@ -52,5 +51,5 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
 
 
 def _refused(message: str, devices: dict[str, str]) -> RefusedError:
-    remedy = "Drain the node first, or set rail_network_allow_disruption"
+    remedy = "Drain the node first, or allow it: rail_network_allow_disruption, rdma_stack_allow_disruption"
     return RefusedError(message, ", ".join(sorted(set(devices.values()))), remedy=remedy)

@@ -1,0 +1,282 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Driver stack and rails on a node that behaves: first run, second run, drift, refusals, and what goes wrong half-way."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.concerns import apply_network, apply_stack
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ApplyError, RefusedError
+
+from tests.unit.apply.simulated import RAIL0, RAIL1, Clock, SimulatedNode, intent, rail
+
+
+def network(node, wanted=None, **options):
+    return apply_network(node, wanted or intent(), timer=Clock().timer, **options)
+
+
+def stack(node, wanted=None, packages=(), **options):
+    return apply_stack(node, wanted or intent(), packages, timer=Clock().timer, **options)
+
+
+def forget(node):
+    node.calls.clear()
+    node.writes.clear()
+    node.removed.clear()
+
+
+def test_network_first_and_second_run():
+    node = SimulatedNode()
+    plan = network(node)
+    assert [str(step).partition(" [")[0] for step in plan.steps] == [
+        f"rail0: file {RAIL0} (none) -> MTU 4200, 10.100.0.1/24",
+        "rail0: MTU of ens4 1500 -> 4200",
+        "rail0: address of ens4 (none) -> 10.100.0.1/24",
+        f"rail1: file {RAIL1} (none) -> MTU 4200, 10.100.1.1/24",
+        "rail1: MTU of ens5 1500 -> 4200",
+        "rail1: address of ens5 (none) -> 10.100.1.1/24",
+    ]
+    assert [call for call in node.calls if call.startswith("networkctl")] == [
+        "networkctl reload",
+        "networkctl reconfigure ens4",
+        "networkctl reconfigure ens5",
+    ]
+    assert node.net["ens4"]["mtu"] == 4200
+    assert node.net["ens2"] == {**SimulatedNode().net["ens2"]}
+    forget(node)
+    assert network(node).steps == ()
+    assert node.changes == []
+
+
+def test_network_check_changes_nothing():
+    node = SimulatedNode()
+    assert network(node, check=True).steps == network(SimulatedNode()).steps
+    assert node.changes == []
+
+
+def test_network_drift_by_hand_is_found_and_only_that_link_is_configured_again():
+    node = SimulatedNode()
+    network(node)
+    forget(node)
+    node.net["ens5"]["mtu"] = 1500
+    plan = network(node)
+    assert [(step.subject, step.setting, step.before, step.after) for step in plan.steps] == [
+        ("rail1", "MTU of ens5", "1500", "4200")
+    ]
+    assert [call for call in node.changes if "network" in call and "unsettled" not in call] == [
+        "networkctl reload",
+        "networkctl reconfigure ens5",
+    ]
+    assert node.net["ens5"]["mtu"] == 4200
+
+
+@pytest.mark.parametrize("found", [[], ["10.100.0.9/24"], ["10.100.0.1/24", "10.100.0.2/24"]])
+def test_network_drifted_addresses(found):
+    node = SimulatedNode()
+    network(node)
+    node.net["ens4"]["addresses"] = [*found, "fe80::1/64"]
+    assert [step.setting for step in network(node).steps] == ["address of ens4"]
+    assert node.net["ens4"]["addresses"] == ["10.100.0.1/24"]
+
+
+def test_network_rolls_back_when_it_did_not_help():
+    node = SimulatedNode()
+    network(node)
+    before = dict(node.files)
+    wanted = intent(rail(0, host_mtu=9100), rail(1))
+    with pytest.raises(ApplyError, match=r"not as wanted afterwards: rail0: MTU of ens4 4200 -> 9100.*Rolled back: "):
+        network(node, wanted)
+    assert node.files == before
+    assert node.net["ens4"]["mtu"] == 4200
+    assert node.calls.count("networkctl reload") == 3
+
+
+def test_network_rolls_back_when_a_tool_fails():
+    node = SimulatedNode()
+    node.tools["networkctl reload"] = (1, "Connection timed out")
+    with pytest.raises(ApplyError, match=r"Connection timed out.*Rolling back failed as well"):
+        network(node)
+    assert RAIL0 not in node.files
+    assert node.exists("/run/railwright/unsettled-network")
+    node.tools["networkctl reload"] = lambda port: port.reload()
+    network(node)
+    assert node.net["ens4"]["mtu"] == 4200
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("path", [RAIL0, RAIL1])
+def test_network_killed_in_the_middle_converges_on_the_next_run(path):
+    node = SimulatedNode()
+
+    def kill(written):
+        if written == path:
+            raise Killed
+
+    node.on_write = kill
+    with pytest.raises(Killed):
+        network(node)
+    node.on_write = lambda written: None
+    network(node)
+    assert network(node).steps == ()
+
+
+def test_network_killed_before_settling_settles_even_when_all_looks_well():
+    node = SimulatedNode()
+    network(node)
+    # The file is in place and the link happens to be as wanted, but networkd never read that file.
+    node.files["/run/railwright/unsettled-network"] = b""
+    node.loaded = {}
+    forget(node)
+    plan = network(node)
+    assert [step.setting for step in plan.steps] == ["settings in force", "settings in force"]
+    assert node.loaded
+    assert not node.exists("/run/railwright/unsettled-network")
+
+
+def test_network_refuses_the_management_link():
+    node = SimulatedNode()
+    node.files["/proc/net/route"] = node.files["/proc/net/route"].replace(b"ens2", b"ens4")
+    with pytest.raises(RefusedError, match="rail0 is on ens4, and ens4 carries the node's management"):
+        network(node)
+    assert node.changes == []
+
+
+def test_network_refuses_the_link_of_the_session():
+    node = SimulatedNode()
+    node.net["ens5"]["addresses"] = ["192.0.2.7/24"]
+    with pytest.raises(RefusedError, match="rail1 is on ens5"):
+        network(node, session="192.0.2.7")
+    assert node.changes == []
+
+
+def test_network_refuses_what_it_cannot_drive():
+    node = SimulatedNode(manager="NetworkManager")
+    with pytest.raises(RefusedError, match=r"systemd-networkd only in this version.*found 'NetworkManager'"):
+        network(node)
+    assert node.changes == []
+
+
+QPS = [
+    {"ifname": "rxe_rail0", "port": 1, "lqpn": 1, "type": "GSI", "state": "RTS", "comm": "[ib_core]"},
+    {"ifname": "rxe_rail1", "port": 1, "lqpn": 17, "type": "RC", "state": "RTS", "pid": 812, "comm": "ib_write_bw"},
+]
+
+
+@pytest.mark.parametrize("drifted", ["ens4", "ens5"])
+def test_network_refuses_a_change_under_a_job(drifted):
+    node = SimulatedNode()
+    stack(node)
+    network(node)
+    node.tools["rdma -j resource show qp"] = json.dumps(QPS)
+    node.net[drifted]["mtu"] = 1500
+    forget(node)
+    if drifted == "ens4":
+        # Only the kernel's own queue pair is on that rail.
+        assert network(node).steps
+        return
+    with pytest.raises(RefusedError, match=r"rail1.*rxe_rail1 by ib_write_bw \(812\)"):
+        network(node)
+    assert node.changes == []
+    assert network(node, allow_disruption=True).steps
+
+
+@pytest.mark.parametrize("reply", ["hangs", (1, "no"), "Segmentation fault"])
+def test_network_unknown_use_is_no_free_rail(reply):
+    node = SimulatedNode()
+    stack(node)
+    node.tools["rdma -j resource show qp"] = reply
+    forget(node)
+    with pytest.raises(RefusedError, match="is in use cannot be told"):
+        network(node)
+    assert node.changes == []
+
+
+def test_users_are_asked_for_only_when_something_changes():
+    node = SimulatedNode()
+    stack(node)
+    network(node)
+    forget(node)
+    network(node)
+    assert "rdma -j resource show qp" not in node.calls
+
+
+def test_network_leaves_what_it_does_not_know_alone_and_says_so():
+    node = SimulatedNode()
+    gone = rail(1, ports=rail(2).ports)
+    plan = network(node, intent(rail(0, vlan=100), gone))
+    assert plan.steps == ()
+    assert plan.notes == (
+        "rail0: left alone, because bonds and VLANs are verified only in this version",
+        "rail1: left alone, because no NIC with PCI address 0000:03:00.0 on this node",
+    )
+
+
+def test_stack_first_and_second_run():
+    node = SimulatedNode()
+    plan, missing = stack(node, packages=("rdma-core",))
+    assert missing == ()
+    assert [str(step) for step in plan.steps] == [
+        "boot: modules (none) -> ib_uverbs, rdma_rxe, rdma_ucm",
+        "logins: memlock limit (none) -> unlimited",
+        "kernel: module ib_uverbs (none) -> loaded",
+        "kernel: module rdma_rxe (none) -> loaded",
+        "kernel: module rdma_ucm (none) -> loaded",
+        "rail0: soft RoCE device (none) -> rxe_rail0 on ens4 [after: module rdma_rxe]",
+        "rail1: soft RoCE device (none) -> rxe_rail1 on ens5 [after: module rdma_rxe]",
+    ]
+    assert "root hard memlock unlimited" in node.read("/etc/security/limits.d/railwright-memlock.conf")
+    forget(node)
+    assert stack(node, packages=("rdma-core",))[0].steps == ()
+    assert node.changes == []
+
+
+def test_stack_waits_for_packages():
+    node = SimulatedNode()
+    plan, missing = stack(node, packages=("rdma-core", "perftest"))
+    assert missing == ("perftest",)
+    assert str(plan.steps[0]) == "packages: perftest (none) -> installed [after: the role's package task]"
+    assert {step.depends_on for step in plan.steps if step.subject in {"kernel", "rail0"}} == {"packages perftest"}
+    assert node.changes == []
+
+
+def test_stack_module_that_is_built_in():
+    node = SimulatedNode()
+    node.files["/sys/module/ib_uverbs/version"] = b"1"
+    plan, _ = stack(node, intent(modules=("ib-uverbs", "rdma_rxe")))
+    assert "module ib_uverbs" not in [step.setting for step in plan.steps]
+
+
+def test_stack_soft_device_on_the_wrong_netdev_moves():
+    node = SimulatedNode()
+    stack(node)
+    node.rdma_delete_all = [node._forget(name) for name in ("rxe_rail0", "rxe_rail1")]
+    node.add_device("rxe_rail0", "ens5")
+    plan, _ = stack(node, intent(rail(0)))
+    assert [step.before for step in plan.steps] == ["rxe_rail0 on ens5"]
+    assert node.read("/sys/class/infiniband/rxe_rail0/parent") == "ens4\n"
+
+
+def test_stack_soft_device_with_another_name_is_renamed():
+    node = SimulatedNode()
+    stack(node)
+    node._forget("rxe_rail0")
+    node.add_device("rxe0", "ens4")
+    plan, _ = stack(node)
+    assert [(step.before, step.after, step.disruptive) for step in plan.steps] == [
+        ("rxe0 on ens4", "rxe_rail0 on ens4", None)
+    ]
+    assert "rdma dev set rxe0 name rxe_rail0" in node.calls
+    assert stack(node)[0].steps == ()
+
+
+def test_stack_module_that_does_not_load():
+    node = SimulatedNode()
+    node.tools["modprobe"] = (1, "modprobe: FATAL: Module rdma_rxe not found in directory /lib/modules/6.1.0")
+    with pytest.raises(ApplyError, match=r"Module rdma_rxe not found.*Rolled back: /etc/modules-load.d"):
+        stack(node)
+    assert not node.exists("/etc/modules-load.d/railwright-rdma.conf")
