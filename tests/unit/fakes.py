@@ -36,6 +36,12 @@ class FakePort:
         self.removed: list[str] = []
         self.on_write: Callable[[str], None] = lambda path: None
 
+    def forget(self) -> None:
+        """Start recording anew."""
+        self.calls.clear()
+        self.writes.clear()
+        self.removed.clear()
+
     @property
     def changes(self) -> list[str]:
         """Everything that may have changed the node: writes and removals, and calls that do not only read."""

@@ -21,12 +21,6 @@ def stack(node, wanted=None, packages=(), **options):
     return apply_stack(node, wanted or intent(), packages, timer=Clock().timer, **options)
 
 
-def forget(node):
-    node.calls.clear()
-    node.writes.clear()
-    node.removed.clear()
-
-
 def test_network_first_and_second_run():
     node = SimulatedNode()
     plan = network(node)
@@ -45,7 +39,7 @@ def test_network_first_and_second_run():
     ]
     assert node.net["ens4"]["mtu"] == 4200
     assert node.net["ens2"] == {**SimulatedNode().net["ens2"]}
-    forget(node)
+    node.forget()
     assert network(node).steps == ()
     assert node.changes == []
 
@@ -59,7 +53,7 @@ def test_network_check_changes_nothing():
 def test_network_drift_by_hand_is_found_and_only_that_link_is_configured_again():
     node = SimulatedNode()
     network(node)
-    forget(node)
+    node.forget()
     node.net["ens5"]["mtu"] = 1500
     plan = network(node)
     assert [(step.subject, step.setting, step.before, step.after) for step in plan.steps] == [
@@ -131,7 +125,7 @@ def test_network_killed_before_settling_settles_even_when_all_looks_well():
     # The file is in place and the link happens to be as wanted, but networkd never read that file.
     node.files["/run/railwright/unsettled-network"] = b""
     node.loaded = {}
-    forget(node)
+    node.forget()
     plan = network(node)
     assert [step.setting for step in plan.steps] == ["settings in force", "settings in force"]
     assert node.loaded
@@ -174,7 +168,7 @@ def test_network_refuses_a_change_under_a_job(drifted):
     network(node)
     node.tools["rdma -j resource show qp"] = json.dumps(QPS)
     node.net[drifted]["mtu"] = 1500
-    forget(node)
+    node.forget()
     if drifted == "ens4":
         # Only the kernel's own queue pair is on that rail.
         assert network(node).steps
@@ -190,7 +184,7 @@ def test_network_unknown_use_is_no_free_rail(reply):
     node = SimulatedNode()
     stack(node)
     node.tools["rdma -j resource show qp"] = reply
-    forget(node)
+    node.forget()
     with pytest.raises(RefusedError, match="is in use cannot be told"):
         network(node)
     assert node.changes == []
@@ -200,7 +194,7 @@ def test_users_are_asked_for_only_when_something_changes():
     node = SimulatedNode()
     stack(node)
     network(node)
-    forget(node)
+    node.forget()
     network(node)
     assert "rdma -j resource show qp" not in node.calls
 
@@ -230,7 +224,7 @@ def test_stack_first_and_second_run():
         "rail1: soft RoCE device (none) -> rxe_rail1 on ens5 [after: module rdma_rxe]",
     ]
     assert "root hard memlock unlimited" in node.read("/etc/security/limits.d/railwright-memlock.conf")
-    forget(node)
+    node.forget()
     assert stack(node, packages=("rdma-core",))[0].steps == ()
     assert node.changes == []
 

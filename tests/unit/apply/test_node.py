@@ -39,7 +39,7 @@ def test_intent_is_written_once():
     plan = apply_intent(port, intent())
     assert [str(step) for step in plan.steps] == [f"intent: {PATH} (none) -> spec lab, 2 rails"]
     assert port.read(PATH) == dump(intent())
-    port.writes.clear()
+    port.forget()
     assert apply_intent(port, intent()).steps == ()
     assert port.changes == []
 
@@ -84,8 +84,7 @@ def test_agent_is_installed_once_and_sources_are_asked_for_first():
     assert not needed
     assert port.modes[PROGRAM] == 0o755
     assert port.exists(UNIT)
-    port.writes.clear()
-    port.calls.clear()
+    port.forget()
     plan, needed = apply_agent(port, digest(SOURCES))
     assert (plan.steps, needed, port.changes) == ((), False, [])
 
