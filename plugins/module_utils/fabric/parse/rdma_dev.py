@@ -28,11 +28,7 @@ class Device:
 def parse(text: str) -> tuple[Device, ...]:
     """Devices with firmware and GUIDs. Further key and value pairs are ignored."""
     if text.lstrip().startswith("["):
-        return tuple(
-            _device(str(entry.get("ifname") or ""), entry, number, str(entry))
-            for number, entry in enumerate(parse_json(TOOL, text), 1)
-            if isinstance(entry, dict) and entry
-        )
+        return _from_json(text)
     found = []
     for number, line in numbered(text):
         if line.startswith(" ") and line.split()[0].startswith("caps:"):
@@ -42,6 +38,16 @@ def parse(text: str) -> tuple[Device, ...]:
         if head is None or len(words) % 2:
             raise wrong(TOOL, number, line, "no line of the form 'N: DEVICE: key value …'")
         found.append(_device(head.group(1), dict(zip(words[::2], words[1::2])), number, line))
+    return tuple(found)
+
+
+def _from_json(text: str) -> tuple[Device, ...]:
+    found = []
+    for number, entry in enumerate(parse_json(TOOL, text), 1):
+        if not isinstance(entry, dict):
+            raise wrong(TOOL, number, str(entry), "an entry is no mapping")
+        if entry:  # iproute2 prints an empty object for a device that vanished meanwhile
+            found.append(_device(str(entry.get("ifname") or ""), entry, number, str(entry)))
     return tuple(found)
 
 

@@ -1,0 +1,136 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""No input ends a parser other than by ParseError, and a cut output never looks better than the whole."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import (
+    ethtool_i,
+    ibdev2netdev,
+    ibstat,
+    ibstatus,
+    ibv_devices,
+    ibv_devinfo,
+    ip_address,
+    limits,
+    lldp,
+    modules,
+    os_release,
+    rdma_dev,
+    rdma_link,
+    show_gids,
+    sysfs,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit import trees
+
+_NIC = trees.rail_nics()[0]
+_ROCE = "Infiniband device 'mlx5_0' port 1 status:\n\tstate:\t\t 4: ACTIVE\n\tphys state:\t 5: LinkUp\n"
+SAMPLES = {
+    rdma_link.parse: "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth0\n"
+    "link mlx5_1/1 subnet_prefix fe80:0000:0000:0000 lid 12 sm_lid 1 lmc 0 state ACTIVE physical_state LINK_UP\n",
+    rdma_dev.parse: "0: mlx5_0: node_type ca fw 28.39.1002 node_guid b8ce:f603:0000:0001 sys_image_guid 0\n",
+    ibv_devinfo.parse: trees._devinfo(_NIC)
+    + "\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t100.0 Gbps (128)\n\t\t\tphys_state:\t\tLINK_UP (5)\n"
+    "\t\t\tGID[  0]:\t\tfe80::bace:f6ff:fe00:1, RoCE v2\n",
+    ibv_devices.parse: "    device\t   node GUID\n    ------\t-------\n    mlx5_0\tb8cef60300000001\n",
+    show_gids.parse: "DEV\tPORT\nmlx5_0\t1\t3\t0000:0000:0000:0000:0000:ffff:0a00:0001\t10.0.0.1\tv2\teth0\n"
+    "n_gids_found=1\n",
+    ibdev2netdev.parse: "mlx5_0 port 1 ==> eth0 (Up)\n",
+    ibstat.parse: "CA 'mlx5_0'\n\tCA type: MT4129\n"
+    "\tPort 1:\n\t\tState: Active\n\t\tPhysical state: LinkUp\n\t\tRate: 400\n",
+    ibstatus.parse: _ROCE + "\trate:\t\t 400 Gb/sec (4X NDR)\n\tlink_layer:\t Ethernet\n",
+    ethtool_i.parse: "driver: mlx5_core\nfirmware-version: 28.39.1002 (MT_0000000838)\nbus-info: 0000:18:00.0\n",
+    lldp.parse: json.dumps(trees._lldp([_NIC])),
+    modules.parse: "Module                  Size  Used by\nib_core 557056 9 rdma_cm,ib_ipoib\n",
+    ip_address.parse: json.dumps(trees._ip([_NIC], [trees.Upper("bond0", mode="802.3ad")])),
+    os_release.parse: 'ID=debian\nVERSION_ID="12"\n',
+    limits.ulimit_memlock: "max locked memory       (kbytes, -l) unlimited\n",
+    sysfs.state: "4: ACTIVE\n",
+    sysfs.physical_state: "5: LinkUp\n",
+    sysfs.rate: "400 Gb/sec (4X NDR)\n",
+    sysfs.lid: "0x1\n",
+    sysfs.link_layer: "Ethernet\n",
+    sysfs.counter: "12\n",
+}
+PARSERS = pytest.mark.parametrize(
+    "parse", SAMPLES, ids=lambda parse: f"{parse.__module__.rpartition('.')[2]}.{parse.__name__}"
+)
+
+
+def outcome(parse, text):
+    """What a parser makes of a text: its result, or None when it refuses. Any other error fails the test."""
+    try:
+        return parse(text)
+    except ParseError as error:
+        return None if error.place else pytest.fail("the error names no place")
+
+
+@PARSERS
+def test_the_sample_itself_is_understood(parse):
+    assert parse(SAMPLES[parse])
+
+
+@PARSERS
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_any_text_parses_or_is_a_parse_error(parse, data):
+    outcome(parse, data.draw(st.text()))
+
+
+@PARSERS
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_a_damaged_output_parses_or_is_a_parse_error(parse, data):
+    sample = SAMPLES[parse]
+    start = data.draw(st.integers(0, len(sample)))
+    length = data.draw(st.integers(0, 30))
+    outcome(parse, sample[:start] + data.draw(st.text(max_size=12)) + sample[start + length :])
+
+
+@pytest.mark.parametrize("parse", [rdma_link.parse, ibv_devinfo.parse, ibstat.parse, ibstatus.parse])
+def test_a_cut_output_never_shows_a_port_that_the_whole_does_not(parse):
+    sample = SAMPLES[parse]
+    whole = {(device.name, port.number): port for device in parse(sample) for port in device.ports}
+    for end in range(len(sample)):
+        for device in outcome(parse, sample[:end]) or ():
+            for port in device.ports:
+                full = whole[device.name, port.number]
+                assert port.state in (None, full.state)
+                assert port.physical_state in (None, full.physical_state)
+                assert port.active_mtu in (None, full.active_mtu)
+                assert port.link_layer in (None, full.link_layer)
+                assert port.rate_gbps is None or port.rate_gbps <= full.rate_gbps
+
+
+@pytest.mark.parametrize("parse", [sysfs.state, sysfs.physical_state, sysfs.rate, sysfs.link_layer])
+def test_a_cut_value_is_refused(parse):
+    sample = SAMPLES[parse].strip()
+    for end in range(len(sample)):
+        assert outcome(parse, sample[:end]) is None
+
+
+@pytest.mark.parametrize("parse", [ip_address.parse, lldp.parse])
+def test_cut_json_is_refused(parse):
+    sample = SAMPLES[parse]
+    for end in range(1, len(sample), 7):
+        with pytest.raises(ParseError):
+            parse(sample[:end])
+
+
+@pytest.mark.parametrize("parse", [ip_address.parse, lldp.parse, rdma_link.parse, rdma_dev.parse])
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_any_json_parses_or_is_a_parse_error(parse, data):
+    keys = st.sampled_from(
+        ["ifname", "ifindex", "flags", "port", "lldp", "interface", "state", "chassis", "addr_info", "id"]
+    )
+    leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just("ACTIVE") | st.just("LINK_UP")
+    value = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4))
+    outcome(parse, json.dumps(data.draw(value)))
