@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ CORE = "ansible_collections.railwright.fabric.plugins.module_utils.fabric"
 
 
 def _text(value: Any) -> str:
-    """Description (a string or a list of paragraphs) as one line that fits into a table cell."""
+    """Description (a string or a list of paragraphs) as one line for a table cell; Ansible's marks as Markdown."""
     lines = value if isinstance(value, list) else [value or ""]
-    return " ".join(" ".join(str(line).split()) for line in lines).replace("|", "\\|")
+    text = " ".join(" ".join(str(line).split()) for line in lines).replace("|", "\\|")
+    text = re.sub(r"\b[COVEM]\(([^()]*(?:\([^()]*\))?[^()]*)\)", r"`\1`", text)
+    return re.sub(r"\bB\(([^()]*)\)", r"**\1**", text)
 
 
 def _literal(value: Any) -> str:

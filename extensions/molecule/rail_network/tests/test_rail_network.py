@@ -1,0 +1,34 @@
+"""Every rail has its address and its MTU, and keeps them."""
+
+import json
+
+
+def rails(host):
+    intent = json.loads(host.file("/etc/railwright/intent.json").content_string)
+    return intent["rails"]
+
+
+def addresses(host):
+    links = json.loads(host.check_output("ip -j addr show"))
+    return {f"{a['local']}/{a['prefixlen']}": link for link in links for a in link.get("addr_info", [])}
+
+
+def test_there_are_rails(host):
+    assert len(rails(host)) >= 2
+
+
+def test_addresses_of_the_fabric_are_on_links_with_its_mtu(host):
+    held = {address: link for address, link in addresses(host).items() if address.startswith("10.100.")}
+    assert len(held) == len(rails(host))
+    assert {link["mtu"] for link in held.values()} == {4200}
+
+
+def test_they_are_written_for_the_next_boot(host):
+    written = host.check_output("cat /etc/systemd/network/*.network")
+    for address in addresses(host):
+        if address.startswith("10.100."):
+            assert address in written
+
+
+def test_path_mtu_is_4096(host):
+    assert host.check_output("ibv_devinfo").count("active_mtu:\t\t4096") >= 2
