@@ -63,8 +63,8 @@ class _Device:
             self.name,
             node_guid=guid(self.values.get("node_guid", "")),
             sys_image_guid=guid(self.values.get("sys_image_guid", "")),
-            firmware=self.values.get("fw_ver"),
-            board_id=self.values.get("board_id"),
+            firmware=self.values.get("fw_ver") or None,
+            board_id=self.values.get("board_id") or None,
             soft=self.soft,
             ports=tuple(port.done() for port in self.ports),
         )

@@ -1,0 +1,98 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports import RecordedPort
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe import probe
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.collect import Reader
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.management import session_address
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.system import network_manager
+
+from tests.unit import trees
+
+ZERO = "0" * 32
+
+
+def managed(root, **options):
+    return probe(RecordedPort(str(root)), **options).management
+
+
+def test_members_of_a_management_bond_are_management(tmp_path):
+    trees.bonded(tmp_path)
+    route = tmp_path / "proc/net/route"
+    route.write_text(route.read_text().replace("eno1", "bond0.100"))
+    assert managed(tmp_path) == ("bond0", "bond0.100", "enp24s0f0np0", "enp24s0f1np1")
+
+
+def test_the_session_counts_as_well(tmp_path):
+    trees.soft_roce(tmp_path)
+    assert managed(tmp_path, session="10.1.0.1") == ("eno1", "enp1s0")
+    assert managed(tmp_path, session="10.1.0.11") == ("eno1",)
+
+
+@pytest.mark.parametrize(("gateway_table", "expected"), [("main", ("eno1", "enp1s0")), ("rail", ("eno1",))])
+def test_an_ipv6_default_route_counts_in_the_main_table_only(tmp_path, gateway_table, expected):
+    trees.soft_roce(tmp_path)
+    line = f"{ZERO} 00 {ZERO} 00 fe80{'0' * 27}1 00000400 1 0 00000003   enp1s0\n"
+    (tmp_path / "proc/net/ipv6_route").write_text(line)
+    routes = [{"dst": "default", "gateway": "fe80::1", "dev": "enp1s0"}] if gateway_table == "main" else []
+    argv = ["ip", "-j", "-6", "route", "show", "default", "table", "main"]
+    trees.edit_command(tmp_path, argv, out=json.dumps(routes))
+    assert managed(tmp_path) == expected
+
+
+def test_when_ip_cannot_say_which_table_it_is_the_netdev_is_left_alone(tmp_path):
+    trees.soft_roce(tmp_path)
+    line = f"{ZERO} 00 {ZERO} 00 fe80{'0' * 27}1 00000400 1 0 00000003   enp1s0\n"
+    (tmp_path / "proc/net/ipv6_route").write_text(line)
+    assert managed(tmp_path) == ("eno1", "enp1s0")
+
+
+def test_a_rejecting_default_route_carries_nothing(tmp_path):
+    trees.soft_roce(tmp_path)
+    route = tmp_path / "proc/net/route"
+    route.write_text(route.read_text().replace("0003", "0201"))
+    assert managed(tmp_path) == ()
+
+
+def test_session_address():
+    assert session_address("198.51.100.7 50122 192.0.2.11 22") == "192.0.2.11"
+    assert session_address("fe80::1%eno1 50122 fe80::2%eno1 22") == "fe80::2"
+    assert session_address(None) is None
+    assert session_address("nonsense") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["sys/fs/cgroup/system.slice/systemd-networkd.service/cgroup.procs"], "systemd-networkd"),
+        (["sys/fs/cgroup/unified/system.slice/NetworkManager.service/x", "run/systemd/netif/state"], "NetworkManager"),
+        (["sys/fs/cgroup/system.slice/systemd-networkd.service/x", "etc/netplan/50-cloud-init.yaml"], "netplan"),
+        (["sys/fs/cgroup/system.slice/ssh.service/x", "etc/netplan/50.yaml", "etc/network/interfaces"], "ifupdown"),
+        (["run/systemd/netif/state"], "systemd-networkd"),
+        (
+            [
+                "sys/fs/cgroup/system.slice/systemd-networkd.service/x",
+                "sys/fs/cgroup/system.slice/NetworkManager.service/x",
+            ],
+            "NetworkManager",
+        ),
+        (
+            [
+                "sys/fs/cgroup/system.slice/systemd-networkd.service/x",
+                "sys/fs/cgroup/system.slice/NetworkManager.service/x",
+                "etc/systemd/network/10-rail.network",
+            ],
+            "systemd-networkd",
+        ),
+        ([], None),
+    ],
+)
+def test_network_manager(tmp_path, files, expected):
+    tree = trees.Tree(tmp_path)
+    for file in files:
+        tree.file(file, "1\n")
+    assert network_manager(Reader(RecordedPort(str(tmp_path)))) == expected
