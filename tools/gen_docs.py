@@ -110,6 +110,8 @@ def _constraint(node: dict[str, Any]) -> str:
 
 def _kind(schema: dict[str, Any], node: dict[str, Any]) -> str:
     """The type of a value, in words."""
+    if not isinstance(node, dict):
+        return "any"
     node = _resolve(schema, node)
     for key in ("oneOf", "anyOf"):
         if key in node and "type" not in node:
@@ -126,6 +128,8 @@ def _kind(schema: dict[str, Any], node: dict[str, Any]) -> str:
 
 def _children(schema: dict[str, Any], node: dict[str, Any], path: str) -> list[tuple[str, dict[str, Any], bool]]:
     """Paths one level below a value: properties, entries of a map, items of a list, alternatives."""
+    if not isinstance(node, dict):
+        return []
     node = _resolve(schema, node)
     found = []
     required = node.get("required", [])
@@ -147,7 +151,7 @@ def _spec_rows(schema: dict[str, Any], node: dict[str, Any], path: str, seen: tu
     """Table rows of everything below a value, depth first."""
     rows, done = [], set()
     for where, child, required in _children(schema, node, path):
-        if where in done:
+        if where in done or not isinstance(child, dict):  # true and false are schemas as well
             continue
         done.add(where)
         full = _resolve(schema, child)
@@ -164,8 +168,7 @@ def spec_reference(schema: dict[str, Any]) -> str:
     """docs/reference/spec.md, from the schema."""
     words = _text(schema.get("description") or schema.get("title"))
     out = ["# The fabric spec", "", words, "",
-           "The key `fabric_spec` in `inventories/<site>/group_vars/all/fabric.yml`. An unknown key, a wrong unit or",
-           "an impossible combination is refused before any node is touched.", "",
+           "An unknown key, a wrong unit or an impossible combination is refused before any node is touched.", "",
            "| key | type | default | meaning |", "|---|---|---|---|", *_spec_rows(schema, schema, "", ()), "",
            "This file is generated from `schemas/fabric_spec.schema.json` by `make docs`."]
     return "\n".join(out) + "\n"

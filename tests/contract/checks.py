@@ -109,8 +109,14 @@ class _CapturedSpecError(Exception):
     """Carries what a module passed to AnsibleModule."""
 
 
-def _captured(path: Path) -> dict[str, Any]:
-    """The keyword arguments with which a module calls AnsibleModule. The module must be importable in place."""
+def _captured(root: Path, path: Path) -> dict[str, Any]:
+    """The keyword arguments with which a module calls AnsibleModule. The module must be importable in place.
+
+    A module without ``main`` documents an action plugin of its name, which holds the argument spec.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if not any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body):
+        return _action_spec(root / "plugins/action" / path.name)
     name = "ansible_collections.railwright.fabric.plugins.modules." + path.stem
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec
@@ -127,6 +133,18 @@ def _captured(path: Path) -> dict[str, Any]:
     except _CapturedSpecError as caught:
         return dict(caught.args[0])
     raise AssertionError(f"{path.name}: main() never builds an AnsibleModule")
+
+
+def _action_spec(path: Path) -> dict[str, Any]:
+    """What an action plugin passes to validate_argument_spec, and whether it supports check mode; literals only."""
+    found: dict[str, Any] = {"supports_check_mode": False}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.validate_argument_spec":
+            given = node.args or [word.value for word in node.keywords if word.arg == "argument_spec"]
+            found["argument_spec"] = ast.literal_eval(given[0])
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_supports_check_mode":
+            found["supports_check_mode"] = ast.literal_eval(node.value)
+    return found
 
 
 def compare_options(documented: dict[str, Any], coded: dict[str, Any], where: str) -> list[str]:
@@ -194,7 +212,7 @@ def module_docs(root: Path, path: Path) -> list[str]:
         wrong.append(f"{path.name}: documents {doc.get('module')!r}")
     if not isinstance(parsed["EXAMPLES"], list):
         wrong.append(f"{path.name}: EXAMPLES is no list of tasks")
-    called = _captured(path)
+    called = _captured(root, path)
     check = attributes.get("check_mode", {}).get("support") in {"full", "partial"}
     if check != bool(called.get("supports_check_mode")):
         wrong.append(f"{path.name}: check_mode is documented otherwise than coded")
@@ -388,7 +406,7 @@ def third_party(root: Path) -> list[str]:
 def short_names(root: Path) -> list[str]:
     """FQCN everywhere, including our own roles."""
     wrong = []
-    for below in ("site.yml", "playbooks", "extensions/molecule", "awx"):
+    for below in ("site.yml", "playbooks", "extensions/molecule/shared", "awx"):
         top = root / below
         for path in [top] if top.is_file() else sorted(top.rglob("*.yml")):
             for line in path.read_text(encoding="utf-8").splitlines():

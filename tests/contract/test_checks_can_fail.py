@@ -109,6 +109,25 @@ def test_module_docs(tmp_path, change):
     assert checks.module_docs(tmp_path, bad)
 
 
+ACTION = """
+class ActionModule(ActionBase):
+    _supports_check_mode = True
+    def run(self):
+        self.validate_argument_spec({"path": {"type": "path", "required": True}%s})
+"""
+
+
+def test_module_docs_of_an_action(tmp_path):
+    text = MODULE.format(**GOOD).partition("from ansible.module_utils.basic")[0]
+    module = plant(tmp_path, f"{checks.MODULES}/thing.py", text)
+    plant(tmp_path, "plugins/action/thing.py", ACTION % "")
+    assert checks.module_docs(tmp_path, module) == []
+    plant(tmp_path, "plugins/action/thing.py", ACTION % ', "more": {}')
+    assert checks.module_docs(tmp_path, module)
+    plant(tmp_path, "plugins/action/thing.py", ACTION.replace("_mode = True", "_mode = False") % "")
+    assert checks.module_docs(tmp_path, module)
+
+
 def role(root, options="", defaults="", tasks="[]"):
     specs = "argument_specs:\n  main:\n    short_description: A role.\n    options:\n" + options
     plant(root, "roles/some_role/meta/argument_specs.yml", specs)

@@ -36,17 +36,28 @@ def test_there_are_example_specs():
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.parts[-4])
 def test_example_spec_holds_the_schema(path):
-    spec = checks.load_yaml(path)
-    assert spec["fabric_spec"]["schema"] == 1
+    variables = checks.load_yaml(path)
+    assert variables["fabric_spec"]["schema"] == 1
+    assert checks.spec_errors(json.loads(SCHEMA.read_text(encoding="utf-8")), variables) == []
+
+
+OTHERS = [path for path in sorted(ROOT.glob("inventories/*/*_vars/**/*.yml")) if path not in SPECS]
+
+
+@pytest.mark.parametrize("path", OTHERS,
+                         ids=lambda path: str(path.relative_to(ROOT / "inventories")))
+def test_example_variables_hold_the_schema(path):
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    # The schema may describe the file or what its one key holds.
-    document = spec if "fabric_spec" in schema.get("properties", {}) else spec["fabric_spec"]
-    assert checks.spec_errors(schema, document) == []
+    data = checks.load_yaml(path) or {}
+    known = {key: value for key, value in data.items() if key in schema["properties"]}
+    assert [key for key in data if key.startswith("fabric_") and key not in known] == [], "no such variable"
+    required = {key: value for key, value in schema.items() if key != "required"}
+    assert checks.spec_errors(required, known) == []
 
 
 def test_schema_refuses_an_unknown_key():
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    assert checks.spec_errors(schema, {"no_such_key": 1})
+    assert checks.spec_errors(schema, {"fabric_spec": {"no_such_key": 1}})
 
 
 def test_every_rule_is_documented():
