@@ -113,7 +113,7 @@ def _worst(findings: Iterable[Finding]) -> str:
 
 
 def _host(node: NodeResult, findings: list[Finding]) -> dict[str, Any]:
-    """A node's state is that of the roots that name it; a rail's that of everything on it."""
+    """A node's state is that of the roots that name it; a rail's that of all that was found on it."""
     passed: dict[str, list[str]] = {}
     for finding in findings:
         if finding.state == PASS and finding.host == node.host and not finding.rule.startswith("pair."):
@@ -136,9 +136,11 @@ def _rails(node: NodeResult, findings: list[Finding]) -> dict[str, Any]:
     if node.intent is None:
         return {}
     bound: tuple[BoundRail, ...] = bind(node.intent, node.facts or NodeFacts())
+    # A pair that fails because of its other end says nothing about this one.
+    own = [item for item in findings if item.caused_by is None or not item.rule.startswith("pair.")]
     return {
         rail.intent.name: {
-            "state": _worst(item for item in findings if (node.host, rail.intent.name) in ends(item)),
+            "state": _worst(item for item in own if (node.host, rail.intent.name) in ends(item)),
             "leaf": list(dict.fromkeys(port.intent.leaf for port in rail.ports if port.intent.leaf)),
             "netdev": rail.netdev_name,
             "rdma": rail.rdma.name if rail.rdma is not None else None,

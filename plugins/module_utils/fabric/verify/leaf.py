@@ -94,22 +94,21 @@ def _root(
     rail = ends[0][1]
     want = next((mtus[end] for end in ends if mtus.get(end)), None)
     expected = f"MTU {want} on every port" if want else "full-size packets pass"
-    lost = f"{len(covered)} pair(s) lose full-size packets, small ones pass"
+    lost = f"{len(covered)} {'pair loses' if len(covered) == 1 else 'pairs lose'} full-size packets, small ones pass"
     kinds = {len(name) for name in names}
     if kinds == {1}:
-        switches = " or ".join(f"leaf {name[0]}" for name in sorted(names))
-        where, host = switches, None
-        cause = f"the MTU of {switches} is too small: no full-size packet passes it, and the nodes' own MTUs are right"
+        where, host = " or ".join(name[0] for name in sorted(names)), None
+        cause = f"the MTU of leaf {where} is too small: no full-size packet passes it, and the nodes' MTUs are right"
     elif kinds == {2}:
         ports = sorted(names)
         switches = " or ".join(dict.fromkeys(leaf for name in ports for leaf in leaves.get((name[0], name[1]), ())))
-        where, host = f"leaf {switches}", ports[0][0] if len(ports) == 1 else None
-        cause = f"the port of leaf {switches} towards {' or '.join(name[0] for name in ports)} has a small MTU"
+        where, host = switches, ports[0][0] if len(ports) == 1 else None
+        cause = f"the port of leaf {where} towards {' or '.join(name[0] for name in ports)} has a small MTU"
     else:
         where, host = f"between {' and '.join(names[0][:-1])}", None
         cause = "both leaves pass full-size packets elsewhere: an uplink or spine between them has a small MTU"
     return LEAF_MTU.broken(
-        host, rail, expected=expected, found=f"{lost} ({where})", cause=cause, device=where, peer=_names(ends, host)
+        host, rail, expected=expected, found=lost, cause=cause, device=where, peer=_names(ends, host)
     )
 
 
