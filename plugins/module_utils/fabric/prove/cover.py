@@ -53,7 +53,7 @@ def plan_proof(intents: Mapping[str, NodeIntent], unreached: Sequence[str] = (),
     """Everybody's part of a proof.
 
     :param intents: of the nodes that can take part, by inventory name.
-    :param unreached: nodes that the controller could not reach: pairs with them are reported, not probed.
+    :param unreached: nodes that were not reached, or failed before: pairs with them are reported, not probed.
     :param forks: how many nodes the controller drives at once; servers must live until the last client came.
     """
     # Units stay together on the ring: its links run inside one leaf mostly, and cross units where they must.
@@ -182,7 +182,7 @@ def _test(intent: NodeIntent, member: _Member, peer: _Member, port: int) -> Test
 
 
 def _unreached(host: str, peer: str, rail: str) -> PairResult:
-    error = f"{peer} was not reached by the controller, so nothing was sent to it"
+    error = f"{peer} takes no part: it was not reached, or failed before; nothing was sent to it"
     return PairResult("mtu", host, peer, rail, rail, error=error, reason="not_run")
 
 

@@ -84,3 +84,19 @@ class Outcome:
     pairs: tuple[PairResult, ...] = ()
     served: tuple[Served, ...] = ()
     refused: str = ""
+
+
+def announce(work: NodeWork, phase: str) -> list[str]:
+    """What a phase would do, one line each."""
+    if phase == "mtu":
+        return [
+            f"{probe.rail}: {probe.mtu} bytes from {target.source} to {probe.peer} ({target.peer})"
+            for probe in work.probes
+            for target in probe.targets
+        ]
+    if phase == "serve":
+        return [f"{test.peer_rail}: a test server for {test.client} on TCP port {test.port}" for test in work.serve]
+    return [
+        f"{test.rail}: {test.seconds} s of bandwidth from {test.target.source} to {test.server} ({test.target.peer})"
+        for test in work.measure
+    ]
