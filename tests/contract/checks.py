@@ -64,14 +64,14 @@ def core_imports(root: Path) -> list[str]:
 
 
 def node_syntax(root: Path) -> list[str]:
-    """Python 3.9 on nodes: the annotations import everywhere, no match, no dataclass(slots/kw_only), no except*."""
+    """Python 3.9 on nodes: the annotations import where there is code, no match, slots, kw_only, except*."""
     wrong = []
     for path in [*python_files(root, CORE), *python_files(root, MODULES)]:
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
         where = path.relative_to(root)
-        body = [node for node in tree.body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
-        future = [n for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
-        if body and not any(alias.name == "annotations" for node in future for alias in node.names):
+        code = any(isinstance(node, ast.AnnAssign | ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree))
+        future = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+        if code and not any(alias.name == "annotations" for node in future for alias in node.names):
             wrong.append(f"{where}: no 'from __future__ import annotations'")
         for node in ast.walk(tree):
             if isinstance(node, ast.Match):

@@ -44,7 +44,7 @@ def test_core_imports_accepts_the_library_and_itself(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["import json\n", FUTURE + "match 1:\n    case 1: pass\n",
+    ["def f(a: int | None): pass\n", FUTURE + "match 1:\n    case 1: pass\n",
      FUTURE + "@dataclass(frozen=True, slots=True)\nclass A: pass\n",
      FUTURE + "@dataclasses.dataclass(kw_only=True)\nclass A: pass\n"],
 )
