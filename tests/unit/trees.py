@@ -400,6 +400,7 @@ def _ip(nics: Sequence[Nic], uppers: Sequence[Upper]) -> list[dict[str, Any]]:
         entry.update(operstate="UP" if nic.admin_up and nic.carrier else "DOWN", link_type="ether", address=nic.mac)
         if nic.link_layer == "InfiniBand":
             entry.update(link_type="infiniband", address="00:00:10:29:fe:80:00:00:00:00:00:00:" + _bytes(nic.guid))
+            entry["linkinfo"] = {"info_kind": "ipoib", "info_data": {"pkey": "0xffff", "mode": "datagram"}}
         entry.update(min_mtu=68, max_mtu=9978, parentbus="pci", parentdev=nic.pci)
         if nic.master:
             entry["master"] = nic.master

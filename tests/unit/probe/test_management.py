@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports import RecordedPort
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe import probe
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.collect import Reader
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.management import session_address
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.management import own_session
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.system import network_manager
 
 from tests.unit import trees
@@ -16,8 +16,8 @@ from tests.unit import trees
 ZERO = "0" * 32
 
 
-def managed(root, **options):
-    return probe(RecordedPort(str(root)), **options).management
+def managed(root):
+    return probe(RecordedPort(str(root))).management
 
 
 def test_members_of_a_management_bond_are_management(tmp_path):
@@ -27,10 +27,15 @@ def test_members_of_a_management_bond_are_management(tmp_path):
     assert managed(tmp_path) == ("bond0", "bond0.100", "enp24s0f0np0", "enp24s0f1np1")
 
 
-def test_the_session_counts_as_well(tmp_path):
+@pytest.mark.parametrize(("address", "expected"), [("10.1.0.1", ("eno1", "enp1s0")), ("10.1.0.11", ("eno1",))])
+def test_the_session_counts_as_well(tmp_path, address, expected):
+    """The session's variable is two processes up: sudo took it away from our own environment."""
     trees.soft_roce(tmp_path)
-    assert managed(tmp_path, session="10.1.0.1") == ("eno1", "enp1s0")
-    assert managed(tmp_path, session="10.1.0.11") == ("eno1",)
+    tree = trees.Tree(tmp_path)
+    tree.file("/proc/self/environ", "PATH=/bin\0SUDO_USER=op\0")
+    tree.file("/proc/self/stat", "812 (python3) S 811 1 1\n")
+    tree.file("/proc/811/environ", f"SSH_CONNECTION=198.51.100.7 50122 {address} 22\0HOME=/root\0")
+    assert managed(tmp_path) == expected
 
 
 @pytest.mark.parametrize(("gateway_table", "expected"), [("main", ("eno1", "enp1s0")), ("rail", ("eno1",))])
@@ -58,11 +63,20 @@ def test_a_rejecting_default_route_carries_nothing(tmp_path):
     assert managed(tmp_path) == ()
 
 
-def test_session_address():
-    assert session_address("198.51.100.7 50122 192.0.2.11 22") == "192.0.2.11"
-    assert session_address("fe80::1%eno1 50122 fe80::2%eno1 22") == "fe80::2"
-    assert session_address(None) is None
-    assert session_address("nonsense") is None
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ("SSH_CONNECTION=fe80::1%eno1 50122 fe80::2%eno1 22\0", "fe80::2"),
+        ("SSH_CONNECTION=nonsense\0", None),
+        ("NOT_SSH_CONNECTION=198.51.100.7 50122 192.0.2.11 22\0", None),
+        ("", None),
+    ],
+)
+def test_own_session(tmp_path, environ, expected):
+    tree = trees.Tree(tmp_path)
+    tree.file("/proc/self/environ", environ)
+    tree.file("/proc/self/stat", "812 (a (b) c) S 1 1 1\n")
+    assert own_session(RecordedPort(str(tmp_path))) == expected
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,9 @@ def test_infiniband(tmp_path):
     port = found.rdma[2].ports[0]
     assert (port.link_layer, port.lid, port.sm_lid, port.netdev) == ("InfiniBand", 18, 1, None)
     assert [(gid.index, gid.kind) for gid in port.gids] == [(0, None)]
+    netdev = next(netdev for netdev in found.netdevs if netdev.name == "ibp58s0")
+    assert (netdev.kind, netdev.pci, netdev.driver) == ("ipoib", "0000:3a:00.0", "mlx5_core")
+    assert netdev.permanent_mac.endswith("b8:ce:f6:03:00:01:00:02")
 
 
 def test_a_bond_over_two_ports(tmp_path):

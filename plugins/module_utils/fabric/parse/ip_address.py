@@ -10,6 +10,8 @@ from ..model.facts import Netdev
 from .text import parse_json, wrong
 
 TOOL = "ip address"
+# Kinds of netdevs that a driver made: plain ones have none, IPoIB interfaces say what they are.
+HARDWARE = (None, "ipoib")
 _ON_LOWER = ("vlan", "macvlan", "ipvlan", "macvtap", "ipoib")
 
 
@@ -48,7 +50,7 @@ def _netdev(entry: dict[str, Any], number: int) -> Optional[Netdev]:
         name,
         index,
         mac=mac,
-        permanent_mac=_text(entry, "permaddr", number) or (mac if kind is None else None),
+        permanent_mac=_text(entry, "permaddr", number) or (mac if kind in HARDWARE else None),
         mtu=_number(entry, "mtu", number),
         max_mtu=_number(entry, "max_mtu", number) or None,  # 0: the driver names none
         operstate=_text(entry, "operstate", number),

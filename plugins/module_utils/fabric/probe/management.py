@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Optional, Sequence
 
-from ..errors import ParseError
+from ..errors import ParseError, ReadError
 from ..model.facts import Netdev
 from ..parse.text import parse_json
+from ..ports import Port
 from .collect import Reader
 
 _UP, _REJECT = 0x1, 0x200  # RTF_UP, RTF_REJECT: linux/route.h, linux/ipv6_route.h
@@ -17,7 +18,7 @@ _UP, _REJECT = 0x1, 0x200  # RTF_UP, RTF_REJECT: linux/route.h, linux/ipv6_route
 def management(reader: Reader, netdevs: Optional[Sequence[Netdev]], session: Optional[str]) -> tuple[str, ...]:
     """Names of the management netdevs, with the devices below them (bond members, a VLAN's lower device).
 
-    :param session: this node's address in the controller's session, as in SSH_CONNECTION.
+    :param session: this node's address in the controller's session; looked for when it is not given.
     """
     names = set(reader.value("/proc/net/route", _default4, "management") or ())
     if reader.port.exists("/proc/net/ipv6_route"):
@@ -27,6 +28,7 @@ def management(reader: Reader, netdevs: Optional[Sequence[Netdev]], session: Opt
             argv = ("ip", "-j", "-6", "route", "show", "default", "table", "main")
             told = reader.tool(argv, _devices, "management")
             names |= others if told is None else others & set(told)
+    session = session or own_session(reader.port)
     if session:
         names |= {netdev.name for netdev in netdevs or () if session in _locals(netdev)}
     return _with_lower(names, netdevs or ())
@@ -36,6 +38,24 @@ def session_address(ssh_connection: Optional[str]) -> Optional[str]:
     """The node's own address in SSH_CONNECTION, ``client port server port`` (ssh(1))."""
     words = (ssh_connection or "").split()
     return words[2].partition("%")[0] if len(words) == 4 else None
+
+
+def own_session(port: Port) -> Optional[str]:
+    """The node's own address in the SSH session that we run in, or ``None`` when there is none.
+
+    sudo drops SSH_CONNECTION from our environment, but not from the ones of our ancestors.
+    """
+    pid = "self"
+    try:
+        while pid not in ("0", "1"):
+            for item in port.read(f"/proc/{pid}/environ").split("\0"):
+                if item.startswith("SSH_CONNECTION="):
+                    return session_address(item.partition("=")[2])
+            # pid (command) state parent …, proc(5); a command may hold spaces and parentheses
+            pid = port.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[1]
+    except (ReadError, IndexError):
+        pass
+    return None
 
 
 def _default4(text: str) -> list[str]:

@@ -23,7 +23,9 @@ def netdevs(reader: Reader, detail: bool) -> Optional[tuple[Netdev, ...]]:
     listed = reader.tool(("ip", "-j", "-d", "address", "show"), ip_address.parse, "netdevs")
     if listed is None:
         return None
-    return tuple(netdev if netdev.kind else _physical(reader, netdev, detail) for netdev in listed)
+    return tuple(
+        _physical(reader, netdev, detail) if netdev.kind in ip_address.HARDWARE else netdev for netdev in listed
+    )
 
 
 def _physical(reader: Reader, netdev: Netdev, detail: bool) -> Netdev:

@@ -21,7 +21,7 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None) -> No
     """What a node is, live or recorded; it changes nothing and raises nothing for what a node lacks.
 
     :param detail: also the counters of RDMA ports, the firmware of netdevs and the accelerators.
-    :param session: the node's own address in the controller's session, see :func:`.management.session_address`.
+    :param session: the node's own address in the controller's session, where the caller knows it better than we do.
     """
     reader = Reader(port)
     network, accelerators = pci(reader, detail)
