@@ -18,7 +18,7 @@ description:
 author: The Railwright authors (@railwright)
 extends_documentation_fragment:
   - railwright.fabric.setter
-  - railwright.fabric.setter.intent
+  - railwright.fabric.intent
 options:
   allow_disruption:
     description: Whether a change may interrupt processes that use the rail's RDMA device.

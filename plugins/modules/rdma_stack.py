@@ -17,7 +17,7 @@ description:
 author: The Railwright authors (@railwright)
 extends_documentation_fragment:
   - railwright.fabric.setter
-  - railwright.fabric.setter.intent
+  - railwright.fabric.intent
 options:
   packages:
     description: Packages that the driver stack consists of, by the names of the node's distribution.

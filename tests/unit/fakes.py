@@ -87,7 +87,8 @@ class FakePort:
         return {name: self.read_bytes(file) for name, file in files.items() if file in self.files}
 
     def exists(self, path: str) -> bool:
-        return path in self.files or path in self.links or any(name.startswith(path.rstrip("/") + "/") for name in self.files)
+        below = path.rstrip("/") + "/"
+        return path in self.files or path in self.links or any(name.startswith(below) for name in self.files)
 
     def realpath(self, path: str) -> str:
         if not self.exists(path):

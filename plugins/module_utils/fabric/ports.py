@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from typing import Optional, Protocol, Sequence, Union
@@ -175,6 +174,8 @@ class LocalPort(_Tree):
             except OSError as error:
                 raise _read_error(path, error) from None
             return
+        import tempfile  # noqa: PLC0415 - large, and a check writes nothing
+
         folder = os.path.dirname(path)
         try:
             os.makedirs(folder, exist_ok=True)

@@ -85,14 +85,14 @@ class SimulatedNode(FakePort):
         }
         links = {}
         self.net = {}
-        for index, (name, pci) in enumerate((("ens2", "0000:00:02.0"), ("ens4", "0000:01:00.0"), ("ens5", "0000:02:00.0"))):
+        places = {"ens2": "0000:00:02.0", "ens4": "0000:01:00.0", "ens5": "0000:02:00.0"}
+        for index, (name, pci) in enumerate(places.items()):
             device = f"/sys/devices/pci0000:00/{pci}"
             links[f"/sys/class/net/{name}"] = f"{device}/virtio{index}/net/{name}"
             links[f"/sys/bus/pci/devices/{pci}"] = device
-            files.update({f"{device}/vendor": "0x1af4\n", f"{device}/device": "0x1041\n", f"{device}/class": "0x020000\n"})
-            files[f"/sys/bus/pci/devices/{pci}/class"] = "0x020000\n"
-            files[f"/sys/bus/pci/devices/{pci}/vendor"] = "0x1af4\n"
-            files[f"/sys/bus/pci/devices/{pci}/device"] = "0x1041\n"
+            for folder in (device, f"/sys/bus/pci/devices/{pci}"):
+                ids = {"vendor": "0x1af4", "device": "0x1041", "class": "0x020000"}
+                files.update((f"{folder}/{file}", f"{text}\n") for file, text in ids.items())
             self.net[name] = {"pci": pci, "mtu": 1500, "addresses": [], "index": index + 2, "up": True}
         self.net["ens2"]["addresses"] = ["10.0.2.15/24"]
         self.loaded: dict[str, str] = {}

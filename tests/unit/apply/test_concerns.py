@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Driver stack and rails on a node that behaves: first run, second run, drift, refusals, and what goes wrong half-way."""
+"""Driver stack and rails on a node that behaves: first and second run, drift, refusals, and what goes wrong."""
 
 from __future__ import annotations
 

@@ -1,0 +1,156 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The modules node_intent, rdma_stack, rail_network and node_agent at the Ansible boundary."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import io
+import zipfile
+from dataclasses import replace
+
+import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils import setter
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.agent.archive import digest, pack_sources
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.lock import locked
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.codec import encode
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.document import PATH
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agent import ENABLED, PROGRAM
+
+from tests.unit.apply.simulated import SimulatedNode, intent
+
+pytest.importorskip("ansible.module_utils.basic", reason="the modules themselves need ansible-core")
+PLUGINS = "ansible_collections.railwright.fabric.plugins"
+
+
+class Ended(Exception):
+    """A module that ended, with its result."""
+
+
+class Module:
+    """What the setters use of AnsibleModule."""
+
+    def __init__(self, params, check_mode):
+        self.params, self.check_mode, self.warnings = params, check_mode, []
+
+    def warn(self, text):
+        self.warnings.append(text)
+
+    def exit_json(self, **result):
+        raise Ended({**result, "warnings": self.warnings})
+
+    def fail_json(self, **result):
+        raise Ended({**result, "failed": True})
+
+
+@pytest.fixture
+def node(monkeypatch, tmp_path):
+    port = SimulatedNode()
+    monkeypatch.setattr(setter, "LocalPort", lambda: port)
+    monkeypatch.setattr(setter, "locked", lambda who: locked(who, 0.0, str(tmp_path / "lock")))
+    return port
+
+
+@pytest.fixture
+def run(monkeypatch, node):
+    def call(name, check=False, **params):
+        code = importlib.import_module(f"{PLUGINS}.modules.{name}")
+
+        def module(argument_spec, supports_check_mode, **_rules):
+            assert supports_check_mode
+            defaults = {key: spec.get("default") for key, spec in argument_spec.items()}
+            return Module({**defaults, **params}, check)
+
+        monkeypatch.setattr(code, "AnsibleModule", module)
+        with pytest.raises(Ended) as ended:
+            code.main()
+        return ended.value.args[0]
+
+    return call
+
+
+def test_a_first_run_a_second_run(run, node):
+    data = encode(intent())
+    assert run("node_intent", intent=data)["changed"]
+    for name in ("rdma_stack", "rail_network"):
+        assert run(name, intent=data)["changed"]
+    node.forget()
+    for name in ("node_intent", "rdma_stack", "rail_network"):
+        result = run(name, intent=data)
+        assert (result["changed"], result["steps"], result["diff"]["before"]) == (False, [], "")
+    assert node.changes == []
+
+
+def test_check_before_the_first_run_names_the_earlier_step(run, node):
+    data = encode(intent())
+    assert run("node_intent", check=True, intent=data)["steps"] == [f"intent: {PATH} (none) -> spec lab, 2 rails"]
+    stack = run("rdma_stack", check=True, intent=data, packages=["perftest"])
+    assert stack["changed"]
+    assert stack["missing_packages"] == ["perftest"]
+    assert all("[after: " in step for step in stack["steps"])
+    assert "kernel: module rdma_rxe (none) -> loaded [after: packages perftest]" in stack["steps"]
+    network = run("rail_network", check=True, intent=data)
+    assert all(step.endswith("[after: node_intent]") for step in network["steps"])
+    assert network["before"]["rail0: MTU of ens4"] == "1500"
+    assert "rail0: MTU of ens4: 4200\n" in network["diff"]["after"]
+    assert node.changes == []
+
+
+def test_missing_packages_stop_the_rest(run, node):
+    data = encode(intent())
+    run("node_intent", intent=data)
+    node.forget()
+    result = run("rdma_stack", intent=data, packages=["rdma-core", "perftest"])
+    assert (result["changed"], result["missing_packages"]) == (False, ["perftest"])
+    assert node.changes == []
+
+
+@pytest.mark.parametrize("name", ["rdma_stack", "rail_network"])
+def test_stale_intent_is_refused(run, node, name):
+    run("node_intent", intent=encode(intent()))
+    node.forget()
+    result = run(name, intent=encode(replace(intent(), spec_hash="00")))
+    assert result["failed"]
+    assert "tag intent" in result["msg"]
+    assert node.changes == []
+
+
+def test_the_nodes_own_intent_is_enough(run, node):
+    run("node_intent", intent=encode(intent()))
+    assert run("rail_network")["changed"]
+
+
+def test_errors_are_the_cores_sentences(run, node):
+    assert "no intent yet" in run("rail_network")["msg"]
+    assert "unknown key 'rials'" in run("node_intent", intent={**encode(intent()), "rials": []})["msg"]
+
+
+def test_what_is_left_alone_is_a_warning(run, node):
+    run("node_intent", intent=encode(intent()))
+    del node.net["ens5"]
+    (warning,) = run("rail_network")["warnings"]
+    assert warning.startswith("rail1: left alone, because 0000:02:00.0 is there, but")
+
+
+def test_agent_digest_first_then_sources(run, node):
+    sources = pack_sources({"agent/main.py": "def main():\n    return 0\n"})
+    node.tools[f"{PROGRAM} --version"] = ""
+    node.tools["systemctl enable"] = lambda port: port.write(ENABLED, "") or ""
+    first = run("node_agent", digest=digest(sources))
+    assert first["sources_needed"]
+    assert node.changes == []
+    second = run("node_agent", digest=digest(sources), sources=base64.b64encode(sources).decode())
+    assert (second["changed"], second["sources_needed"]) == (True, False)
+    third = run("node_agent", digest=digest(sources))
+    assert (third["changed"], third["sources_needed"]) == (False, False)
+
+
+def test_agent_without_its_action_plugin(run, node):
+    assert "action plugin" in run("node_agent")["msg"]
+
+
+def test_action_packs_the_whole_core():
+    action = importlib.import_module(f"{PLUGINS}.action.node_agent")
+    with zipfile.ZipFile(io.BytesIO(action.packed())) as archive:
+        assert {"agent/main.py", "apply/run.py", "probe/node.py", "verify/local.py"} <= set(archive.namelist())
