@@ -26,15 +26,18 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        self.validate_argument_spec({})
+        _validation, options = self.validate_argument_spec(
+            {"results": {"type": "str", "default": "fabric_check_result"}}
+        )
         result["changed"] = False
-        active, everyone = task_vars["ansible_play_hosts"], task_vars["ansible_play_hosts_all"]
+        everyone, known = task_vars["ansible_play_hosts_all"], task_vars["hostvars"]
+        reached = {host for host in everyone if "facts" in known[host].get(options["results"], {})}
         try:
-            intents = {intent.host: intent for intent in resolve_site(task_vars) if intent.host in active}
+            intents = {intent.host: intent for intent in resolve_site(task_vars) if intent.host in reached}
         except FabricError as error:
             result.update(failed=True, msg=str(error))
             return result
-        plan = plan_proof(intents, [host for host in everyone if host not in active], int(task_vars["ansible_forks"]))
+        plan = plan_proof(intents, [host for host in everyone if host not in reached], int(task_vars["ansible_forks"]))
         # One file a host: every task runs in a process of its own, and a host then reads only its own.
         folder = Path(tempfile.mkdtemp(prefix="railwright-proof-", dir=constants.DEFAULT_LOCAL_TMP))
         for host, work in plan.nodes.items():

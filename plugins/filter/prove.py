@@ -7,20 +7,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..module_utils.fabric.model.codec import decode, encode
+from ..module_utils.fabric.prove.work import NodeWork, unsent
+
 DOCUMENTATION = r"""
-name: with_servers
-short_description: Give failed bandwidth results the reason that their server knows
+name: proof
+short_description: Put the results of a node's part of a proof together
 version_added: 0.1.0
 author: The Railwright authors (@railwright)
 description:
+  - Every pair of the plan has a result. What a node that dropped out on the way did not send is named as not run.
   - A client only sees that nobody answers. Where the server's node said why its test server does not listen, the
     client's result takes over that reason.
-positional: hostvars
+positional: mtu, measured, hostvars
 options:
   _input:
-    description: Results of the phase C(measure) of M(railwright.fabric.fabric_prove).
-    type: list
-    elements: dict
+    description: The node's part, see M(railwright.fabric.prove_plan).
+    type: dict
+    required: true
+  mtu:
+    description: What the phase C(mtu) of M(railwright.fabric.fabric_prove) returned.
+    type: dict
+    required: true
+  measured:
+    description: What the phase C(measure) returned.
+    type: dict
     required: true
   hostvars:
     description: The variables of all hosts; C(prove_served) of a server's host is read.
@@ -29,30 +40,40 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Say why a server did not answer
+- name: Hand over the results
   ansible.builtin.set_fact:
-    fabric_pairs: "{{ prove_measured.pairs | railwright.fabric.with_servers(hostvars) }}"
+    fabric_pairs: "{{ prove_work | railwright.fabric.proof(prove_mtu, prove_measured, hostvars) }}"
 """
 
 RETURN = r"""
 _value:
-  description: The results.
+  description: Pair results, as M(railwright.fabric.fabric_report) takes them.
   type: list
   elements: dict
 """
 
 
-def with_servers(pairs: list[dict[str, Any]], hostvars: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Replace reason and error of the pairs whose server's own node knows better."""
-    return [_explained(pair, hostvars) if pair["reason"] == "no_server" else pair for pair in pairs]
+def proof(
+    work: Mapping[str, Any], mtu: Mapping[str, Any], measured: Mapping[str, Any], hostvars: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Results of both phases, with those that were skipped by plan or never sent."""
+    part = decode(NodeWork, dict(work), "work")
+    results = list(encode(part.skipped))
+    for phase, outcome in (("mtu", mtu), ("measure", measured)):
+        if "pairs" in outcome:
+            results += [_explained(pair, hostvars) for pair in outcome["pairs"]]
+        else:
+            why = f"{part.host} dropped out: {str(outcome.get('msg', 'no result')).strip()}"
+            results += encode(unsent(part, phase, "not_run", why))
+    return results
 
 
 def _explained(pair: dict[str, Any], hostvars: Mapping[str, Any]) -> dict[str, Any]:
-    known = hostvars.get(pair["peer"], {})
+    """What only the server's own node knows replaces "nobody answers"."""
+    known = hostvars.get(pair["peer"], {}) if pair["reason"] == "no_server" else {}
     served = known["prove_served"].get("served", []) if "prove_served" in known else []
     for server in served:
         if server["error"] and server["client"] == pair["host"] and server["rail"] == pair["rail"]:
-            # A test server that did not start is a failed test; what the peer could not do is not measured.
             return {**pair, "reason": server["reason"], "error": f"{pair['peer']}: {server['error']}"}
     return pair
 
@@ -61,4 +82,4 @@ class FilterModule:
     """Filters by name."""
 
     def filters(self) -> dict[str, Any]:
-        return {"with_servers": with_servers}
+        return {"proof": proof}

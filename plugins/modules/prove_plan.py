@@ -10,13 +10,17 @@ module: prove_plan
 short_description: Plan which nodes probe which peers
 version_added: 0.1.0
 description:
-  - Plans a proof of the fabric over the hosts of the play that are still in it. Up to 32 nodes every pair is probed on
-    every rail, beyond that each node probes 31 peers a rail, and the share is stated.
+  - Plans a proof of the fabric over those hosts of the play that M(railwright.fabric.fabric_check) could judge. Up to
+    32 nodes every pair is probed on every rail, beyond that each node probes 31 peers a rail, and the share is stated.
   - Bandwidth goes around a ring, so that each node is client once and server once on every rail.
-  - Hosts of the play that are no longer in it are not probed; the pairs with them are part of the result all the same.
+  - The other hosts of the play are not probed; the pairs with them are part of the result all the same.
   - Works on the controller only; no node is contacted and nothing changes. Run it once.
 author: The Railwright authors (@railwright)
-options: {}
+options:
+  results:
+    description: Name of the variable in which each node's result of M(railwright.fabric.fabric_check) was registered.
+    type: str
+    default: fabric_check_result
 attributes:
   check_mode:
     description: Can run in check mode; the result is the same.

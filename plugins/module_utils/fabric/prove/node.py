@@ -8,17 +8,15 @@ from typing import Optional
 
 from ..errors import FabricError, ParseError, ReadError
 from ..model.facts import NodeFacts
-from ..model.finding import PairResult
 from ..model.intent import NodeIntent
 from ..parse.rdma_resource import parse_users
 from ..ports import Port
 from ..resolve.bind import bind
-from .measure import failed, measure
+from .measure import measure
 from .mtu import probe_mtu
 from .perf import TOOL
-from .route import Obstacle
 from .servers import Starter, serve
-from .work import NodeWork, Outcome, Served
+from .work import NodeWork, Outcome, Served, unsent
 
 PHASES = ("mtu", "serve", "measure")
 
@@ -76,10 +74,4 @@ def _refuse(work: NodeWork, phase: str, why: str) -> Outcome:
     if phase == "serve":
         served = (Served(test.client, test.rail, test.port, error, "in_use") for test in work.serve)
         return Outcome(served=tuple(served), refused=error)
-    if phase == "measure":
-        return Outcome(tuple(failed(test, Obstacle("in_use", error)) for test in work.measure), refused=error)
-    pairs = (
-        PairResult("mtu", work.host, probe.peer, probe.rail, probe.peer_rail, probe.mtu, error=error, reason="in_use")
-        for probe in work.probes
-    )
-    return Outcome(tuple(pairs), refused=error)
+    return Outcome(unsent(work, phase, "in_use", error), refused=error)

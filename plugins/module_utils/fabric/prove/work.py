@@ -100,3 +100,18 @@ def announce(work: NodeWork, phase: str) -> list[str]:
         f"{test.rail}: {test.seconds} s of bandwidth from {test.target.source} to {test.server} ({test.target.peer})"
         for test in work.measure
     ]
+
+
+def unsent(work: NodeWork, phase: str, reason: str, error: str) -> tuple[PairResult, ...]:
+    """The results of a phase in which this node sent nothing at all."""
+    if phase == "mtu":
+        return tuple(
+            PairResult(phase, work.host, probe.peer, probe.rail, probe.peer_rail, probe.mtu, error=error, reason=reason)
+            for probe in work.probes
+        )
+    return tuple(
+        PairResult(
+            "bandwidth", work.host, test.server, test.rail, test.peer_rail, test.expected, error=error, reason=reason
+        )
+        for test in work.measure
+    )
