@@ -10,8 +10,8 @@ module: fabric_check
 short_description: Judges a node by its intent
 version_added: 0.1.0
 description:
-  - Probes the node once and holds it to what it should be. It loads nothing, changes nothing and clears nothing, and may
-    run under jobs.
+  - Probes the node once and holds it to what it should be. It loads nothing, changes nothing and clears nothing, and
+    may run under jobs.
   - What could not be read is unknown, never good. A finding that follows from another one names it in C(caused_by).
   - Rules that compare nodes run on the controller, see M(railwright.fabric.fabric_report).
 author: The Railwright authors (@railwright)

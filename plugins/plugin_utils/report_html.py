@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from .report_common import STATES, Document, Item, consequences, coverage, headline, roots, waived, when, where
 
@@ -33,16 +34,9 @@ class Cell:
 
 def render(document: Document) -> str:
     """The page."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     hosts = sorted(document["hosts"].items(), key=lambda pair: STATES.index(pair[1]["state"]))
     trouble = [name for name, node in hosts if node["state"] != "pass"]
-    return environment.get_template("report.html.j2").render(
+    return _template().render(
         document=document,
         symbols=SYMBOLS,
         headline=headline(document),
@@ -55,8 +49,17 @@ def render(document: Document) -> str:
         hosts=hosts,
         opened=trouble if len(trouble) <= OPEN_LIMIT else [],
         by_host=_by_host(document),
-        matrices=[_matrix(document, kind) for kind in document["coverage"]["pairs"]],
+        matrices=[matrix(document, kind) for kind in document["coverage"]["pairs"]],
     )
+
+
+@lru_cache(maxsize=1)
+def _template() -> Template:
+    loader = FileSystemLoader(TEMPLATES)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("report.html.j2")
 
 
 def _by_host(document: Document) -> dict[str, list[Item]]:
@@ -68,7 +71,7 @@ def _by_host(document: Document) -> dict[str, list[Item]]:
     return found
 
 
-def _matrix(document: Document, kind: str) -> dict[str, Any]:
+def matrix(document: Document, kind: str) -> dict[str, Any]:
     """One heat map over all rails. Shades tell measured values apart, symbols and colours the states."""
     cells: dict[tuple[str, str], Cell] = {}
     for pair in document["pairs"]:

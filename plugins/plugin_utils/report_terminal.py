@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import Iterable
 
 from .report_common import Document, Item, consequences, coverage, headline, roots, waived, when, where
 
 COLOURS = {"fail": "31;1", "unknown": "35;1", "warn": "33;1", "pass": "32;1", "dim": "2", "bold": "1"}
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 FOLLOWING = 4  # consequences shown a root; the HTML page has them all
 
 
@@ -24,16 +26,17 @@ class _Paint:
 def render(document: Document, width: int = 100, colour: bool = False) -> str:
     """The whole report as text of ``width`` columns (kept between 60 and 120)."""
     width, paint = max(60, min(width, 120)), _Paint(colour)
+    document = {**document, "findings": [_printable(item) for item in document["findings"]]}
     verdict = document["verdict"]
     name = document["spec"]["name"] or "fabric"
     lines = [
         paint("─" * width, "dim"),
         f"{paint(verdict.upper(), verdict)}  {paint(name, 'bold')}: {headline(document)}",
     ]
-    lines += [paint(f"      {number:>16} {words}", "dim") for number, words in coverage(document)]
+    lines += [paint(f"      {number:>12} {words}", "dim") for number, words in coverage(document)]
     counts = document["counts"]
-    more = f"{counts['consequences']} more that follow from the faults, {counts['waived']} waived"
-    lines.append(paint(f"      {counts['pass']:>16} checks passed; {more}", "dim"))
+    more = f"{counts['consequences']} follow from a root, {counts['waived']} waived"
+    lines.append(paint(f"      {counts['pass']:>12} checks passed; {more}", "dim"))
     following = consequences(document)
     for item in roots(document):
         lines += ["", *_root(item, following.get(item["key"], []), width, paint)]
@@ -42,6 +45,11 @@ def render(document: Document, width: int = 100, colour: bool = False) -> str:
         lines += _wrapped((f"{item['rule']} {where(item)}: {item['waived']}" for item in waived(document)), width)
     end = f"Railwright {document['railwright']}, {when(document)}, exit code {document['exit_code']}"
     return "\n".join([*lines, "", paint(end, "dim")])
+
+
+def _printable(item: Item) -> Item:
+    """A finding that moves no cursor: what nodes and tools say may hold control characters."""
+    return {key: _CONTROL.sub("�", value) if isinstance(value, str) else value for key, value in item.items()}
 
 
 def _root(item: Item, following: list[Item], width: int, paint: _Paint) -> list[str]:

@@ -1,0 +1,82 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Controller side of railwright.fabric.fabric_report; the documentation is in plugins/modules/fabric_report.py."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.color import ANSIBLE_COLOR
+
+from ..module_utils.fabric.errors import FabricError
+from ..module_utils.fabric.verify.document import Run, build, judge
+from ..plugin_utils import report_files, report_terminal
+from ..plugin_utils.report_collect import node_result, pair_results
+from ..plugin_utils.report_common import Document, headline
+from ..plugin_utils.spec_inventory import NODES, resolve_site
+
+
+class ActionModule(ActionBase):
+    _requires_connection = False
+    _supports_check_mode = True
+    _supports_async = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _validation, options = self.validate_argument_spec(
+            {
+                "results": {"type": "str", "default": "fabric_check_result"},
+                "earlier": {
+                    "type": "list",
+                    "elements": "str",
+                    "default": ["fabric_failure", "preflight_host", "preflight_info"],
+                },
+                "pairs": {"type": "str", "default": "fabric_pairs"},
+                "started": {"type": "str"},
+                "report_dir": {"type": "path"},
+                "report": {"type": "path"},
+                "on_unknown": {"type": "str", "choices": ["fail", "pass"], "default": "fail"},
+            }
+        )
+        result["changed"] = False
+        try:
+            document = (
+                report_files.read(Path(options["report"])) if options["report"] else _document(task_vars, options)
+            )
+        except FabricError as error:
+            result.update(failed=True, msg=str(error))
+            return result
+        folder = Path(options["report_dir"] or _folder(options["report"], document)).absolute()
+        if not self._task.check_mode:
+            report_files.write(document, folder)
+        self._display.display(report_terminal.render(document, self._display.columns, ANSIBLE_COLOR))
+        verdict = document["verdict"]
+        result.update({key: document[key] for key in ("verdict", "exit_code", "counts", "coverage")})
+        result["report"] = str(folder / "report.html")
+        if verdict == "fail" or (verdict == "unknown" and options["on_unknown"] == "fail"):
+            result.update(failed=True, msg=f"{verdict}: {headline(document)}. See {result['report']}")
+        return result
+
+
+def _document(task_vars: dict[str, Any], options: dict[str, Any]) -> Document:
+    """Judge what the hosts of the run left behind; hosts that are no longer in the play are among them."""
+    nodes = task_vars["groups"].get(NODES, [])
+    variables = {**task_vars, "inventory_hostname": nodes[0]} if nodes else task_vars
+    known, results, pairs = task_vars["hostvars"], {}, []
+    intents = resolve_site(variables)
+    for intent in intents:
+        results[intent.host] = node_result(known[intent.host], intent, options["results"], options["earlier"])
+        pairs += pair_results(known[intent.host], intent.host, options["pairs"])
+    now = datetime.now(UTC)
+    finished = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    run = Run(options["started"] or finished, finished, intents[0].spec_name, intents[0].spec_hash)
+    findings = judge(results, pairs, now.date().isoformat())
+    return build(run, results, findings, tuple(pairs))
+
+
+def _folder(report: str | None, document: Document) -> Path:
+    """Beside the document that is rendered again, or one folder a fabric below the working directory."""
+    return Path(report).parent if report else Path("reports") / (document["spec"]["name"] or "fabric")
