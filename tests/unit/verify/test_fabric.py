@@ -1,0 +1,174 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that compare nodes, waivers, the verdict, and what travels to the controller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.codec import encode
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Netdev
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.finding import Finding
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Waiver
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.catalogue import RULES
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.fabric import check_fabric
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.local import check_local
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.node import NodeResult, slim
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.roots import BLINDS, CAUSES
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import exit_code, verdict
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.waive import waive
+
+from tests.unit.verify import nodes
+
+
+def holding(number, rail, *addresses):
+    return nodes.result(number, nodes.netdev(nodes.facts(number), rail, addresses=addresses))
+
+
+def duplicates(results):
+    return [item for item in check_fabric(results) if item.rule == "fabric.duplicate_address"]
+
+
+@pytest.mark.rule("fabric.duplicate_address", "pass")
+def test_what_other_netdevs_share_is_no_duplicate():
+    """docker0 has one address everywhere, and so have link-local ones."""
+    assert [(item.rail, item.state) for item in duplicates(nodes.cluster(1, 2, 3))] == [
+        ("rail0", "pass"),
+        ("rail1", "pass"),
+    ]
+
+
+@pytest.mark.rule("fabric.duplicate_address", "fail")
+def test_duplicate_names_every_holder_and_the_rightful_one_first():
+    results = nodes.cluster(1, 2, 3, node1=holding(1, 0, "10.1.0.3/24"), node2=holding(2, 0, "10.1.0.3/16"))
+    found, other = duplicates(results)
+    assert (found.host, found.peer, found.rail, found.state) == ("node3", "node1, node2", "rail0", "fail")
+    assert other.state == "pass"
+
+
+@pytest.mark.rule("fabric.duplicate_address", "fail")
+def test_a_duplicate_off_the_rails_counts_when_it_is_a_rails_address():
+    have = nodes.facts(2)
+    stray = replace(have, netdevs=(*have.netdevs, Netdev("eth9", 20, addresses=("10.1.0.1/32",))))
+    found = duplicates(nodes.cluster(node2=nodes.result(2, stray)))[0]
+    assert (found.host, found.peer, "eth9" in found.found) == ("node1", "node2", True)
+
+
+@pytest.mark.rule("fabric.duplicate_address", "fail")
+def test_an_address_of_nobody_on_two_rails():
+    results = nodes.cluster(node1=holding(1, 0, "10.9.9.9/24"), node2=holding(2, 1, "10.9.9.9/24"))
+    found = duplicates(results)[0]
+    assert (found.host, found.peer, found.cause) == ("node1", "node2/rail1", "no node should hold it")
+
+
+def test_both_families_of_one_rail_are_one_fault():
+    both = ("10.1.0.1/24", "2001:db8::1/64")
+    want = nodes.intent(1)
+    want = replace(want, rails=(replace(want.rails[0], addresses=both), want.rails[1]))
+    owner = nodes.result(1, nodes.netdev(nodes.facts(1), addresses=both), expected=want)
+    found = [
+        item for item in duplicates(nodes.cluster(node1=owner, node2=holding(2, 0, *both))) if item.rail == "rail0"
+    ]
+    assert [("10.1.0.1" in item.expected, "2001:db8::1" in item.expected) for item in found] == [(True, True)]
+
+
+@pytest.mark.rule("fabric.duplicate_address", "unknown")
+def test_a_node_that_was_not_read_may_hold_anything():
+    results = nodes.cluster(node2=nodes.result(2, replace(nodes.facts(2), netdevs=None)))
+    assert {(item.state, item.found) for item in duplicates(results)} == {
+        ("unknown", "addresses of node2 are not known")
+    }
+
+
+@pytest.mark.rule("host.reachable", "fail")
+def test_unreachable_node():
+    gone = NodeResult("node2", "unreachable", "no route", nodes.intent(2))
+    found = [item for item in check_fabric(nodes.cluster(node2=gone)) if item.rule == "host.reachable"]
+    assert [(item.host, item.state) for item in found] == [("node1", "pass"), ("node2", "fail")]
+
+
+@pytest.mark.rule("host.finished", "fail")
+def test_failed_node_was_reached():
+    broken = NodeResult("node2", "failed", "no space left", nodes.intent(2))
+    found = {item.key: item for item in check_fabric({"node2": broken})}
+    assert found["host.reachable@node2/-"].state == "pass"
+    assert found["host.finished@node2/-"].found == "no space left"
+
+
+def test_facts_that_travel_are_small_and_judge_alike():
+    have = nodes.facts()
+    veths = tuple(Netdev(f"veth{number}", 100 + number, kind="veth") for number in range(300))
+    large = replace(have, netdevs=have.netdevs + veths)
+    large = nodes.port(large, counters={"port_rcv_data": 1}, hw_counters={"out_of_sequence": 1})
+    small = slim(nodes.intent(), large)
+    assert len(str(encode(small))) < 6000
+    assert small.rdma[0].ports[0].counters == {}
+    rails = [item for item in check_local(nodes.intent(), small) if item.rail]
+    assert rails == [item for item in check_local(nodes.intent(), large) if item.rail]
+
+
+def finding(state, **words):
+    return Finding("rail.mtu", state, "title", "node1", "rail0", **words)
+
+
+@pytest.mark.parametrize(
+    ("waiver", "covered"),
+    [
+        (Waiver("rail.mtu", "why", "2026-01-02"), True),  # its last day
+        (Waiver("rail.mtu", "why", "2026-01-01"), False),
+        (Waiver("rail.mtu", "why", "2026-01-02", host="node1", rail="rail0"), True),
+        (Waiver("rail.mtu", "why", "2026-01-02", host="node2"), False),
+        (Waiver("rail.mtu", "why", "2026-01-02", rail="rail1"), False),
+        (Waiver("rail", "why", "2026-01-02"), False),
+    ],
+)
+def test_waiver(waiver, covered):
+    (found,) = waive((finding("fail", remedy="Mend it."),), (waiver,), "2026-01-02")
+    assert (found.waived is not None) is covered
+    assert verdict((found, finding("pass"))) == ("pass" if covered else "fail")
+    ended = waiver.until < "2026-01-02"
+    assert ("Its waiver ended on 2026-01-01" in found.remedy) is ended
+
+
+def test_a_pass_is_never_waived():
+    (found,) = waive((finding("pass"),), (Waiver("rail.mtu", "why", "2027-01-01"),), "2026-01-01")
+    assert found.waived is None
+
+
+@pytest.mark.parametrize(
+    ("states", "result", "code"),
+    [
+        (["pass"], "pass", 0),
+        (["pass", "warn"], "warn", 0),
+        (["warn", "unknown"], "unknown", 2),
+        (["unknown", "fail", "warn"], "fail", 1),
+        ([], "unknown", 2),
+    ],
+)
+def test_verdict(states, result, code):
+    assert verdict(finding(state) for state in states) == result
+    assert exit_code(result) == code
+
+
+def test_consequences_do_not_count():
+    assert verdict((finding("fail", caused_by="x"), finding("warn"))) == "warn"
+
+
+@pytest.mark.parametrize(("wanted", "code"), [("pass", 0), ("fail", 1)])
+def test_callers_that_know_two_answers(wanted, code):
+    assert exit_code("unknown", wanted) == code
+    assert exit_code("fail", wanted) == 1
+
+
+def test_every_rule_says_what_an_operator_needs():
+    for key, rule in RULES.items():
+        assert key == rule.id
+        assert all((rule.title, rule.why, rule.remedy, rule.source))
+        assert rule.severity in ("fail", "warn", "unknown")
+        assert rule.scope in ("local", "fabric", "pair")
+
+
+def test_links_name_rules_that_exist():
+    named = {rule for table in (CAUSES, BLINDS) for key, causes in table.items() for rule in (key, *causes)}
+    assert named - set(RULES) == set()
