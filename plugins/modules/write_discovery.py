@@ -15,7 +15,8 @@ description:
     and node numbers, one hardware profile C(group_vars/hw_<model>.yml) per kind of node, and a first
     C(group_vars/all/fabric.yml).
   - Rails are proposed from RDMA-capable NICs that do not carry management, InfiniBand before Ethernet, each in the
-    order of PCI addresses. Nodes that share leaf switches by LLDP are one unit. What needs a decision is marked C(EDIT).
+    order of PCI addresses. Nodes that share leaf switches by LLDP are one unit. What needs a decision is
+    marked C(EDIT).
   - Works on the controller only. Run it once.
 options:
   facts_from:

@@ -189,24 +189,22 @@ def _units(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """
     groups: list[tuple[tuple[str, ...], set[str]]] = []
     for node in nodes:
-        mine = (node.names, node.leaves)
-        touching = [group for group in groups if _touch(group, mine)]
-        if touching:
-            first = groups.index(touching[0])
-            groups[first] = (node.names, set.union(node.leaves, *(leaves for _, leaves in touching)))
-            groups = [group for group in groups if group not in touching[1:]]
-        else:
-            groups.append(mine)
-    units = {node.host: _unit(groups, node) for node in nodes}
-    return tuple(replace(node, unit=f"su{units[node.host] + 1}") for node in nodes)
-
-
-def _touch(group: tuple[tuple[str, ...], set[str]], other: tuple[tuple[str, ...], set[str]]) -> bool:
-    return group[0] == other[0] and bool(group[1] & other[1] or not group[1] or not other[1])
+        if not node.leaves:
+            continue
+        touching = [group for group in groups if group[0] == node.names and group[1] & node.leaves]
+        whole = (node.names, node.leaves.union(*(leaves for _, leaves in touching)))
+        place = groups.index(touching[0]) if touching else len(groups)
+        groups[place : place + 1] = [whole]
+        groups = [group for group in groups if group not in touching]
+    for node in nodes:
+        if node.names not in [names for names, _ in groups]:
+            groups.append((node.names, set()))
+    return tuple(replace(node, unit=f"su{_unit(groups, node) + 1}") for node in nodes)
 
 
 def _unit(groups: Sequence[tuple[tuple[str, ...], set[str]]], node: Node) -> int:
-    return next(number for number, group in enumerate(groups) if _touch(group, (node.names, node.leaves)))
+    own = [number for number, (names, _) in enumerate(groups) if names == node.names]
+    return next((number for number in own if groups[number][1] & node.leaves), own[0])
 
 
 def _nothing(facts: NodeFacts, soft_roce: bool) -> str:
