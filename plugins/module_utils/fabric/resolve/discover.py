@@ -193,9 +193,10 @@ def _units(nodes: Sequence[Node]) -> tuple[Node, ...]:
             continue
         touching = [group for group in groups if group[0] == node.names and group[1] & node.leaves]
         whole = (node.names, node.leaves.union(*(leaves for _, leaves in touching)))
-        place = groups.index(touching[0]) if touching else len(groups)
-        groups[place : place + 1] = [whole]
-        groups = [group for group in groups if group not in touching]
+        if touching:
+            groups = [whole if group == touching[0] else group for group in groups if group not in touching[1:]]
+        else:
+            groups.append(whole)
     for node in nodes:
         if node.names not in [names for names, _ in groups]:
             groups.append((node.names, set()))
