@@ -18,6 +18,7 @@ usage: railwright COMMAND
   show [--json]                              what is: rails, devices, links
   check [--json] [--on-unknown pass|fail]    judge this node; exit 0: pass or warn, 1: fail, 2: could not judge
   apply [--boot]                             put /etc/railwright/intent.json in force
+  prove --phase mtu|serve|measure [--force]  load the fabric: this node's part of a proof, as JSON on standard input
   --version                                  the version
 
 Exit code 2 also means that the command itself could not work: the message says why.
@@ -26,6 +27,7 @@ OPTIONS: dict[str, dict[str, Optional[tuple[str, ...]]]] = {
     "show": {"--json": None},
     "check": {"--json": None, "--on-unknown": ("pass", "fail")},
     "apply": {"--boot": None},
+    "prove": {"--phase": ("mtu", "serve", "measure"), "--force": None},
 }
 
 
@@ -57,6 +59,10 @@ def _run(command: str, options: Options) -> int:
         from .apply import apply  # noqa: PLC0415
 
         return apply(port, options, sys.stdout)
+    if command == "prove":
+        from ..prove.cli import prove  # noqa: PLC0415
+
+        return prove(port, options, sys.stdin, sys.stdout)
     from .show import show  # noqa: PLC0415
 
     return show(port, options, sys.stdout)

@@ -17,8 +17,6 @@ from .node import PHASES, prove_node
 from .servers import LocalStarter, Starter
 from .work import NodeWork
 
-KNOWN = {"--phase": PHASES, "--force": None}
-
 
 def prove(port: Port, options: Options, given: TextIO, out: TextIO, starter: Starter = LocalStarter()) -> int:  # noqa: B008 - holds nothing
     """Carry out one phase of the work that ``given`` holds as JSON, and print the outcome as JSON.
