@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.codec import decode, encode
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import NodeIntent
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve import fabric, host, spec
@@ -32,7 +31,7 @@ CASES = [
 
 
 def resolved(case: str, name: str) -> NodeIntent:
-    data = yaml.safe_load((FIXTURES / case / "input.yml").read_text(encoding="utf-8"))
+    data = json.loads((FIXTURES / case / "input.json").read_text(encoding="utf-8"))
     wanted = spec.load(data["spec"])
     hosts = [host.load(wanted, key, entry["groups"], entry["variables"]) for key, entry in data["hosts"].items()]
     return next(intent for intent in fabric.resolve_all(wanted, hosts) if intent.host == name)
@@ -143,7 +142,7 @@ def test_a_host_goes_before_its_profile() -> None:
 
 
 def test_the_hash_follows_what_the_node_should_be_and_nothing_else() -> None:
-    data = yaml.safe_load((FIXTURES / "ib-roce-storage" / "input.yml").read_text(encoding="utf-8"))
+    data = json.loads((FIXTURES / "ib-roce-storage" / "input.json").read_text(encoding="utf-8"))
     before = resolved("ib-roce-storage", "gpu101").spec_hash
 
     def digest() -> str:
