@@ -1,0 +1,112 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The lab for tests: booted and converged once a run; every test starts at the snapshot ``converged``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab import Lab, deps
+
+ROOT = Path(__file__).resolve().parents[2]
+SNAPSHOT = "converged"
+# Seconds. A whole playbook takes half a minute under emulation; a test that hangs must not take the run with it.
+PLAYBOOK_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True)
+class Played:
+    """A playbook run: exit code, all output, and the report's document when one was written."""
+
+    rc: int
+    out: str
+    report: dict[str, Any]
+
+    def roots(self) -> list[dict[str, Any]]:
+        """Findings that are wrong or unknown by themselves: no consequence of another, not waived."""
+        return [
+            finding
+            for finding in self.report.get("findings", [])
+            if finding["state"] in ("fail", "unknown") and not finding["caused_by"] and not finding["waived"]
+        ]
+
+
+class ConvergedLab:
+    """The lab and the playbooks of this checkout."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+
+    def playbook(self, name: str, *arguments: str, check: bool = True) -> Played:
+        """Run a playbook, such as ``site.yml`` or ``playbooks/prove.yml``; ``check`` wants exit code 0."""
+        # A connection that was shared before a reset is dead after it, so each run has its own.
+        folder = Path(tempfile.mkdtemp(prefix="rw-"))
+        environment = dict(
+            os.environ,
+            ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"),
+            ANSIBLE_SSH_CONTROL_PATH_DIR=str(folder / "cp"),
+            ANSIBLE_NOCOLOR="1",
+        )
+        argv = [str(Path(sys.executable).with_name("ansible-playbook")), str(ROOT / name)]
+        argv += ["-e", f"fabric_report_dir={folder / 'report'}", *arguments]
+        try:
+            done = subprocess.run(
+                argv,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=PLAYBOOK_TIMEOUT,
+                check=False,
+            )
+            document = folder / "report" / "report.json"
+            report = json.loads(document.read_text(encoding="utf-8")) if document.exists() else {}
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        assert not check or done.returncode == 0, f"{name} ended with {done.returncode}\n{done.stdout[-6000:]}"
+        return Played(done.returncode, done.stdout, report)
+
+    def netdev(self, node: str, rail: str) -> str:
+        """The network device that carries a rail."""
+        device = {"rail0": "0000:01:00.0", "rail1": "0000:02:00.0"}[rail]
+        return self.lab.run(node, [f"ls /sys/bus/pci/devices/{device}/virtio*/net"]).stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def _converged():
+    """Brings the lab up where it is not, converges it from fresh nodes, and ends it if it was started here."""
+    absent = deps.missing()
+    if absent:
+        pytest.skip(f"the lab needs packages that are not installed: {' '.join(absent)} (make lab-deps)")
+    lab = Lab()
+    started = lab.up()
+    try:
+        lab.reset()
+        converged = ConvergedLab(lab)
+        converged.playbook("site.yml")
+        lab.snapshot(SNAPSHOT)
+        yield converged
+    finally:
+        if started:
+            lab.down()
+        else:
+            lab.reset()
+
+
+@pytest.fixture
+def converged_lab(_converged):
+    """A converged lab without faults, as ``.lab`` (``lab.Lab``) and ``.playbook(name, *arguments)``."""
+    _converged.lab.reset(SNAPSHOT)
+    return _converged
