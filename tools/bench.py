@@ -72,6 +72,8 @@ def play(playbook: Path, folder: Path) -> Run:
         ANSIBLE_CALLBACK_PLUGINS=str(ROOT / "tools" / "callbacks"),
         ANSIBLE_CALLBACKS_ENABLED="remote_calls",
         ANSIBLE_NOCOLOR="1",
+        # Connections that were shared before this run may be to nodes that were reset since.
+        ANSIBLE_SSH_CONTROL_PATH_DIR=str(folder / "cp"),
         RAILWRIGHT_CALLS=str(log),
     )
     argv = [str(Path(sys.executable).with_name("ansible-playbook")), str(playbook)]
@@ -131,7 +133,7 @@ class Drift:
 def bench_lab(lab: Lab, say: Reporter) -> None:
     """The parts that need the lab, in a snapshot of their own."""
     site = ROOT / "site.yml"
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="rw-") as name:
         folder = Path(name)
         play(site, folder)  # converge, untimed
         lab.snapshot(SNAPSHOT)

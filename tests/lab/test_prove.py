@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""prove.yml on real kernels: railwright.fabric.prove_plan and railwright.fabric.fabric_prove, healthy and with faults."""
+"""prove.yml on real kernels: modules prove_plan and fabric_prove, on a healthy fabric and with faults."""
 
 from __future__ import annotations
 
