@@ -189,7 +189,7 @@ def rules_reference(rules: dict[str, Any]) -> str:
         out.append(f"| [`{rule_id}`](#{anchor}) | {rule.severity} | {_text(rule.title)} |")
     for rule_id in sorted(rules):
         rule = rules[rule_id]
-        out += ["", f"## {rule_id}", "", f"{_text(rule.title).rstrip(".")}. Severity: {rule.severity}."]
+        out += ["", f"## {rule_id}", "", f"{_text(rule.title).rstrip('.')}. Severity: {rule.severity}."]
         for heading, attribute in (("", "why"), ("Scope", "scope"), ("Source", "source"), ("What to do", "remedy")):
             value = getattr(rule, attribute, "")
             if isinstance(value, str) and value.strip():

@@ -35,7 +35,8 @@ class Finding:
     @property
     def key(self) -> str:
         """Identity within one report: ``rule@host/rail>peer``; without a host the device (a leaf) stands for it."""
-        return f"{self.rule}@{self.host or self.device or '-'}/{self.rail or '-'}" + (f">{self.peer}" if self.peer else "")
+        place = f"{self.host or self.device or '-'}/{self.rail or '-'}"
+        return f"{self.rule}@{place}" + (f">{self.peer}" if self.peer else "")
 
 
 @dataclass(frozen=True)
