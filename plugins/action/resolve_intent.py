@@ -68,13 +68,14 @@ def _host(task_vars: dict[str, Any], folder: str | None, facts: dict[str, Any] |
         if not file.exists():
             raise SpecError("the host is no node of the fabric", name, remedy=f"Add it to the group {NODES}")
         intent = decode(NodeIntent, json.loads(file.read_text(encoding="utf-8")))
-    result: dict[str, Any] = {"intent": encode(intent)}
-    if facts is not None:
-        found = match(intent, decode(NodeFacts, facts, "facts"))
-        result.update(rails=overview(found), problems=list(found.problems), override=found.override)
-        if found.problems:
-            result.update(failed=True, msg=report(name, found))
-    return result
+    if facts is None:
+        return {"intent": encode(intent)}
+    found = match(intent, decode(NodeFacts, facts, "facts"))
+    judged = {"problems": list(found.problems), "override": found.override}
+    if found.problems:
+        # Nothing else: what keeps the node back must not drown in its intent.
+        return {**judged, "failed": True, "msg": report(name, found)}
+    return {**judged, "intent": encode(intent), "rails": overview(found)}
 
 
 def _file(folder: Path, host: str) -> Path:

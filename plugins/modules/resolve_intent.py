@@ -71,12 +71,12 @@ nodes:
   sample: 2
 intent:
   description: What the node should be, the document behind C(/etc/railwright/intent.json).
-  returned: for O(scope=host)
+  returned: for O(scope=host), when the node can be that
   type: dict
   sample: {"schema": 1, "host": "node1", "unit": "su1"}
 rails:
   description: Which hardware carries which rail.
-  returned: when O(facts) is given
+  returned: when O(facts) is given and the node matches
   type: list
   elements: dict
   sample: [{"rail": "rail0", "pci": "0000:18:00.0", "netdev": "eth0", "rdma": "mlx5_0", "addresses": "10.0.0.1/24"}]

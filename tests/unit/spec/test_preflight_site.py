@@ -18,6 +18,7 @@ pytest.importorskip("ansible")
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLE = REPOSITORY / "inventories" / "example-roce-8rail"
+BUSES = ("18", "40", "4f", "5e", "5f", "9a", "ce", "dc", "e4")
 PLAYBOOK = """
 - hosts: gpu_nodes
   gather_facts: false
@@ -136,6 +137,27 @@ def test_templated_variables_are_read_as_what_they_become(site: Path) -> None:
     done = play(site, site.parent, "-e", f"out={site.parent}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((site.parent / "gpu002.json").read_text(encoding="utf-8"))["node_id"] == 99
+
+
+def test_hardware_is_judged_node_by_node(site: Path) -> None:
+    nics = [{"address": f"0000:{bus}:00.0", "vendor": "15b3", "device": "1021"} for bus in BUSES]
+    moved = [{**nic, "address": "0000:50:00.0"} if "4f" in nic["address"] else nic for nic in nics]
+    facts = {"system": {"distribution": "ubuntu", "release": "24.04"}, "netdevs": [], "rdma": []}
+    for name, pci in (("gpu001", [nic for nic in moved if "5f" not in nic["address"]]), ("all", nics)):
+        folder = site / ("host_vars" if name == "gpu001" else "group_vars") / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "facts.yml").write_text(json.dumps({"node_facts": {**facts, "pci": pci}}), encoding="utf-8")
+    playbook = PLAYBOOK.replace('{{ site.intents }}"}', '{{ site.intents }}", facts: "{{ node_facts }}"}')
+    done = play(site, site.parent, "-e", f"out={site.parent}", playbook=playbook)
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout.count("fatal:") == 1
+    assert (
+        "rail rail2: no NIC with PCI address 0000:4f:00.0 on this node; free NICs are 0000:50:00.0 (15b3:1021)" in text
+    )
+    assert 'fabric_devices: rail2: ports: - {pci: "0000:50:00.0"}' in text
+    assert not (site.parent / "gpu001.json").exists()
+    assert (site.parent / "gpu008.json").exists()
 
 
 @pytest.mark.full
