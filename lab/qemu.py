@@ -95,12 +95,13 @@ def node_argv(
     """
     number = node_number(node)
     append = (
-        "root=/dev/vda rw console=ttyS0 quiet loglevel=4 panic=5 mitigations=off net.ifnames=1 "
+        "root=/dev/vda rw console=ttyS0 8250.nr_uarts=1 quiet loglevel=4 panic=5 net.ifnames=1 "
+        "mitigations=off apparmor=0 audit=0 nowatchdog cryptomgr.notests rcupdate.rcu_expedited=1 "
         f"systemd.hostname={node} systemd.machine_id={0xFAB0000 + number:032x}"
     )
     argv = [
         BINARY, "-name", f"railwright-{node}", "-nodefaults", "-no-user-config", "-display", "none",
-        "-machine", "q35",
+        "-machine", "q35,sata=off,smbus=off,usb=off,vmport=off",
         "-accel", "kvm" if accel == "kvm" else "tcg,thread=multi,tb-size=256",
         "-cpu", "host" if accel == "kvm" else "max,la57=off",
         "-m", str(config.memory_mib), "-smp", "1", "-rtc", "base=utc,clock=host",

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 from ..config import MAX_NODES
@@ -17,7 +18,15 @@ from ..errors import LabError
 from ..process import run
 from ..topology import MANAGEMENT_ADDRESS, MANAGEMENT_PREFIX, RAIL_PCI, mac
 from . import initramfs, repository
-from .recipe import DISK_MIB, ENABLED_UNITS, HEADROOM_INODES, MASKED_UNITS
+from .recipe import (
+    DISK_MIB,
+    DROP_INS,
+    ENABLED_UNITS,
+    HEADROOM_INODES,
+    MASKED_GENERATORS,
+    MASKED_UNITS,
+    SSHD_CONFIG,
+)
 
 REPOSITORY = "srv/railwright/packages"
 KEYRING = "etc/apt/keyrings/railwright-lab.gpg"
@@ -37,6 +46,7 @@ def assemble(work: Path) -> None:
     _install_twin(root, work / "nic_twin.ko", release)
     _configure(root, json.loads((work / "keys.json").read_text()))
     _apt(root)
+    _settle(root)
     shutil.copy(root / "boot" / f"vmlinuz-{release}", work / "vmlinuz")
     (work / "initrd.img").write_bytes(initramfs.build(root, release))
     # Never used on a node that QEMU boots with -kernel.
@@ -84,7 +94,8 @@ def _configure(root: Path, keys: dict[str, str]) -> None:
         f"[Match]\n{macs}\n[Network]\nAddress={MANAGEMENT_ADDRESS}/{MANAGEMENT_PREFIX}\n"
         "LinkLocalAddressing=no\nIPv6AcceptRA=no\nLLMNR=no\n",
     )
-    _write(root / "etc/fstab", "/dev/vda / ext4 noatime 0 0\n")
+    # The initramfs mounts the root for good; an entry would bring fsck and a remount.
+    _write(root / "etc/fstab", "")
     # Taken from the kernel command line: what is written here would win over it on some releases.
     (root / "etc/hostname").unlink(missing_ok=True)
     _write(root / "etc/hosts", "127.0.0.1 localhost\n::1 localhost\n")
@@ -95,12 +106,9 @@ def _configure(root: Path, keys: dict[str, str]) -> None:
     _write(root / "etc/systemd/system.conf.d/lab.conf", "[Manager]\nDefaultTimeoutStopSec=15s\n")
     _write(root / "etc/initramfs-tools/update-initramfs.conf", "update_initramfs=no\nbackup_initramfs=no\n")
     _write(root / "etc/dpkg/dpkg.cfg.d/lab", "force-unsafe-io\n")
-    _write(
-        root / "etc/systemd/system/serial-getty@ttyS0.service.d/lab.conf",
-        "[Service]\nExecStart=\nExecStart=-/sbin/agetty --autologin root --noclear %I vt220\n",
-    )
-    _write(root / "etc/ssh/sshd_config.d/lab.conf", "UseDNS no\nPermitRootLogin prohibit-password\n"
-           "PasswordAuthentication no\nHostKey /etc/ssh/ssh_host_ed25519_key\n")
+    _write(root / "etc/ssh/sshd_config.d/lab.conf", SSHD_CONFIG)
+    for message in (root / "etc/update-motd.d").glob("*"):
+        message.unlink()
     for key in (root / "etc/ssh").glob("ssh_host_*"):
         key.unlink()
     _write(root / "etc/ssh/ssh_host_ed25519_key", keys["host_private"], 0o600)
@@ -110,8 +118,20 @@ def _configure(root: Path, keys: dict[str, str]) -> None:
     system = root / "etc/systemd/system"
     for unit in MASKED_UNITS:
         _link(system / unit, "/dev/null")
+    for generator in MASKED_GENERATORS:
+        _link(root / "etc/systemd/system-generators" / generator, "/dev/null")
+    for unit, text in DROP_INS.items():
+        _write(system / f"{unit}.d/lab.conf", text)
     for directory, unit in ENABLED_UNITS:
         _link(system / directory / unit, f"/lib/systemd/system/{unit}")
+
+
+def _settle(root: Path) -> None:
+    """Tell systemd that /usr is not newer than what was made from it, so that nothing is made again."""
+    now = time.time()
+    for name in ("usr", "etc/.updated", "var/.updated"):
+        (root / name).touch()
+        os.utime(root / name, (now, now))
 
 
 def _apt(root: Path) -> None:
