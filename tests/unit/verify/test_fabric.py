@@ -62,6 +62,12 @@ def test_an_address_of_nobody_on_two_rails():
     assert (found.host, found.peer, found.cause) == ("node1", "node2/rail1", "no node should hold it")
 
 
+def test_one_node_with_an_address_twice_is_no_duplicate():
+    """Its own rail.address says that; another node is not involved."""
+    results = nodes.cluster(node1=holding(1, 1, "10.2.0.1/24", "10.1.0.1/24"))
+    assert {item.state for item in duplicates(results)} == {"pass"}
+
+
 def test_both_families_of_one_rail_are_one_fault():
     both = ("10.1.0.1/24", "2001:db8::1/64")
     want = nodes.intent(1)
@@ -104,6 +110,8 @@ def test_facts_that_travel_are_small_and_judge_alike():
     small = slim(nodes.intent(), large)
     assert len(str(encode(small))) < 6000
     assert small.rdma[0].ports[0].counters == {}
+    # A rail's address may sit anywhere: what has an address travels.
+    assert [netdev.name for netdev in small.netdevs] == ["enp1s0", "enp2s0", "docker0"]
     rails = [item for item in check_local(nodes.intent(), small) if item.rail]
     assert rails == [item for item in check_local(nodes.intent(), large) if item.rail]
 
