@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the core's unit tests under Python 3.9, the oldest on managed nodes, with nothing installed but pytest."""
+"""Run the core's unit tests under Python 3.9, the oldest on managed nodes, with nothing installed but what tests use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import setup
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("pytest>=8.3,<9", "hypothesis>=6.120,<7")
+PACKAGES = ("pytest>=8.3,<9", "hypothesis>=6.120,<7", "pyyaml>=6.0,<7")
 PROBE = "import sys, venv, ensurepip; assert sys.version_info[:2] == (3, 9)"
 
 
