@@ -26,14 +26,15 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, _interrupted)
     options = _parser().parse_args(arguments)
     try:
-        status: int = options.action(options)
+        # A fault returns nothing: it has worked, or it has raised.
+        status: int | None = options.action(options)
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("lab: interrupted", file=sys.stderr)
         return 130
-    return status
+    return status or 0
 
 
 def _interrupted(number: int, frame: object) -> None:
@@ -79,57 +80,42 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
         fault = faults.add_parser(name, help="carrier of a rail")
         fault.add_argument("node")
         fault.add_argument("rail")
-        fault.set_defaults(action=_link, up=up)
+        fault.set_defaults(action=lambda o: Lab().link(o.node, o.rail, o.up), up=up)
     fault = faults.add_parser("mtu", help="largest packet of a leaf or port; larger frames vanish")
     fault.add_argument("target", metavar="LEAF[:PORT]")
     fault.add_argument("bytes", type=int)
-    fault.set_defaults(action=lambda o: _done(Lab().leaf_set(o.target, mtu=o.bytes)))
+    fault.set_defaults(action=lambda o: Lab().leaf_set(o.target, mtu=o.bytes))
     fault = faults.add_parser("loss", help="share of frames lost, each way")
     fault.add_argument("target", metavar="LEAF[:PORT]")
     fault.add_argument("percent", type=float)
-    fault.set_defaults(action=lambda o: _done(Lab().leaf_set(o.target, loss=o.percent / 100)))
+    fault.set_defaults(action=lambda o: Lab().leaf_set(o.target, loss=o.percent / 100))
     fault = faults.add_parser("rate", help="speed of a leaf or port, 0 for unlimited")
     fault.add_argument("target", metavar="LEAF[:PORT]")
     fault.add_argument("mbit", type=float)
-    fault.set_defaults(action=lambda o: _done(Lab().leaf_set(o.target, rate=int(o.mbit * 1e6))))
+    fault.set_defaults(action=lambda o: Lab().leaf_set(o.target, rate=int(o.mbit * 1e6)))
     for name, down in (("port-down", True), ("port-up", False)):
         fault = faults.add_parser(name, help="forwarding of a leaf or port; carrier stays")
         fault.add_argument("target", metavar="LEAF[:PORT]")
-        fault.set_defaults(action=_port, down=down)
+        fault.set_defaults(action=lambda o: Lab().leaf_set(o.target, down=o.down), down=down)
     fault = faults.add_parser("swap", help="exchange two cables at their leaves")
     for name in ("node", "rail", "other_node", "other_rail"):
         fault.add_argument(name)
-    fault.set_defaults(action=lambda o: _done(Lab().swap((o.node, o.rail), (o.other_node, o.other_rail))))
+    fault.set_defaults(action=lambda o: Lab().swap((o.node, o.rail), (o.other_node, o.other_rail)))
     for name, method in (
-        ("power-off", Lab.power_off), ("power-on", Lab.power_on), ("freeze", Lab.freeze),
-        ("thaw", Lab.thaw), ("hard-reset", Lab.hard_reset), ("reboot", Lab.reboot),
+        ("power-off", Lab.power_off),
+        ("power-on", Lab.power_on),
+        ("freeze", Lab.freeze),
+        ("thaw", Lab.thaw),
+        ("hard-reset", Lab.hard_reset),
+        ("reboot", Lab.reboot),
     ):
         fault = faults.add_parser(name, help=(method.__doc__ or "").partition(".")[0])
         fault.add_argument("node")
-        fault.set_defaults(action=_power, method=method)
+        fault.set_defaults(action=lambda o: o.method(Lab(), o.node), method=method)
     fault = faults.add_parser("capture", help="write what passes a port to a pcap file; no file: stop")
     fault.add_argument("port", metavar="LEAF:PORT")
     fault.add_argument("file", type=Path, nargs="?")
-    fault.set_defaults(action=lambda o: _done(Lab().capture(o.port, o.file)))
-
-
-def _done(nothing: None) -> int:
-    return 0
-
-
-def _link(options: argparse.Namespace) -> int:
-    Lab().link(options.node, options.rail, options.up)
-    return 0
-
-
-def _port(options: argparse.Namespace) -> int:
-    Lab().leaf_set(options.target, down=options.down)
-    return 0
-
-
-def _power(options: argparse.Namespace) -> int:
-    options.method(Lab(), options.node)
-    return 0
+    fault.set_defaults(action=lambda o: Lab().capture(o.port, o.file))
 
 
 def _deps(options: argparse.Namespace) -> int:

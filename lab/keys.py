@@ -68,23 +68,34 @@ def write_known_hosts(config: Config) -> None:
 def ssh_options(config: Config) -> list[str]:
     """Options that make ssh use the lab's files and nothing of the user's."""
     return [
-        "-F", os.devnull,
-        "-o", f"UserKnownHostsFile={known_hosts(config)}",
-        "-o", "GlobalKnownHostsFile=/dev/null",
-        "-o", "StrictHostKeyChecking=yes",
-        "-o", "IdentitiesOnly=yes",
-        "-o", "BatchMode=yes",
+        "-F",
+        os.devnull,
+        "-o",
+        f"UserKnownHostsFile={known_hosts(config)}",
+        "-o",
+        "GlobalKnownHostsFile=/dev/null",
+        "-o",
+        "StrictHostKeyChecking=yes",
+        "-o",
+        "IdentitiesOnly=yes",
+        "-o",
+        "BatchMode=yes",
     ]
 
 
 def ssh_argv(config: Config, node: str, command: list[str], connect_timeout: int = 10) -> list[str]:
     """The ssh command line for a node; an empty ``command`` gives a login shell."""
     return [
-        "ssh", *ssh_options(config),
-        "-o", f"ConnectTimeout={connect_timeout}",
-        "-o", "ServerAliveInterval=10",
-        "-i", str(locate(config).client),
-        "-p", str(port(config, node)),
+        "ssh",
+        *ssh_options(config),
+        "-o",
+        f"ConnectTimeout={connect_timeout}",
+        "-o",
+        "ServerAliveInterval=10",
+        "-i",
+        str(locate(config).client),
+        "-p",
+        str(port(config, node)),
         "root@127.0.0.1",
         *command,
     ]

@@ -29,14 +29,25 @@ def run(
         if log is not None:
             with log.open("ab") as stream:
                 done = subprocess.run(
-                    argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
-                    timeout=timeout, env=env, cwd=cwd, check=False,
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=subprocess.STDOUT,
+                    timeout=timeout,
+                    env=env,
+                    cwd=cwd,
+                    check=False,
                 )
             output, errors = b"", tail(log).encode()
         else:
             done = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, capture_output=True,
-                timeout=timeout, env=env, cwd=cwd, check=False,
+                argv,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=timeout,
+                env=env,
+                cwd=cwd,
+                check=False,
             )
             output, errors = done.stdout, done.stderr
     except FileNotFoundError as error:
@@ -74,9 +85,9 @@ def using(directory: Path) -> list[int]:
         except OSError:
             continue
         # Only what the lab itself starts: a pager or an editor on a log is none of our business.
-        if arguments[0].endswith(b"qemu-system-x86_64") or b"lab.leaf" in arguments:
-            if any(needle in argument for argument in arguments):
-                found.append(int(entry.name))
+        ours = arguments[0].endswith(b"qemu-system-x86_64") or b"lab.leaf" in arguments
+        if ours and any(needle in argument for argument in arguments):
+            found.append(int(entry.name))
     return sorted(found)
 
 

@@ -62,15 +62,29 @@ def accelerator(config: Config, image: Image) -> str:
 
 def _boots_on_kvm(image: Image) -> bool:
     argv = [
-        BINARY, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-machine", "q35,accel=kvm", "-cpu", "host", "-m", "256", "-serial", "stdio",
-        "-kernel", str(image.kernel), "-initrd", str(image.initrd),
-        "-append", "console=ttyS0 panic=-1 railwright.probe",
+        BINARY,
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-machine",
+        "q35,accel=kvm",
+        "-cpu",
+        "host",
+        "-m",
+        "256",
+        "-serial",
+        "stdio",
+        "-kernel",
+        str(image.kernel),
+        "-initrd",
+        str(image.initrd),
+        "-append",
+        "console=ttyS0 panic=-1 railwright.probe",
     ]
     try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_TIMEOUT, check=False
-        )
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         return False
     return PROBE_MARK in done.stdout
@@ -85,8 +99,13 @@ def create_overlay(image: Image, overlay: Path) -> None:
 
 
 def node_argv(
-    config: Config, image: Image, accel: str, node: str, directory: Path,
-    rails: dict[str, socket.socket], snapshot: str | None,
+    config: Config,
+    image: Image,
+    accel: str,
+    node: str,
+    directory: Path,
+    rails: dict[str, socket.socket],
+    snapshot: str | None,
 ) -> list[str]:
     """The command line of a node.
 
@@ -100,31 +119,59 @@ def node_argv(
         f"systemd.hostname={node} systemd.machine_id={0xFAB0000 + number:032x}"
     )
     argv = [
-        BINARY, "-name", f"railwright-{node}", "-nodefaults", "-no-user-config", "-display", "none",
-        "-machine", "q35,sata=off,smbus=off,usb=off,vmport=off",
-        "-accel", "kvm" if accel == "kvm" else "tcg,thread=multi,tb-size=256",
-        "-cpu", "host" if accel == "kvm" else "max,la57=off",
-        "-m", str(config.memory_mib), "-smp", "1", "-rtc", "base=utc,clock=host",
-        "-kernel", str(image.kernel), "-initrd", str(image.initrd), "-append", append,
+        BINARY,
+        "-name",
+        f"railwright-{node}",
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-machine",
+        "q35,sata=off,smbus=off,usb=off,vmport=off",
+        "-accel",
+        "kvm" if accel == "kvm" else "tcg,thread=multi,tb-size=256",
+        "-cpu",
+        "host" if accel == "kvm" else "max,la57=off",
+        "-m",
+        str(config.memory_mib),
+        "-smp",
+        "1",
+        "-rtc",
+        "base=utc,clock=host",
+        "-kernel",
+        str(image.kernel),
+        "-initrd",
+        str(image.initrd),
+        "-append",
+        append,
         # Losing a node's disk with the host costs nothing: `up` makes a new one.
-        "-drive", f"if=none,id=disk,file={directory / 'disk.qcow2'},format=qcow2,cache=unsafe,discard=unmap",
-        "-device", f"virtio-blk-pci,drive=disk,addr={DISK_SLOT:#x}",
-        "-qmp", f"unix:{directory / 'qmp.sock'},server=on,wait=off",
-        "-chardev", f"socket,id=serial,path={directory / 'serial.sock'},server=on,wait=off,"
-                    f"logfile={directory / 'serial.log'},logappend=on",
-        "-serial", "chardev:serial",
+        "-drive",
+        f"if=none,id=disk,file={directory / 'disk.qcow2'},format=qcow2,cache=unsafe,discard=unmap",
+        "-device",
+        f"virtio-blk-pci,drive=disk,addr={DISK_SLOT:#x}",
+        "-qmp",
+        f"unix:{directory / 'qmp.sock'},server=on,wait=off",
+        "-chardev",
+        f"socket,id=serial,path={directory / 'serial.sock'},server=on,wait=off,"
+        f"logfile={directory / 'serial.log'},logappend=on",
+        "-serial",
+        "chardev:serial",
         # restrict=on: the forwarded SSH connections are all that passes.
-        "-netdev", f"user,id=management,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:{port(config, node)}-:22",
-        "-device", f"virtio-net-pci,id=management0,netdev=management,mac={management_mac(node)},"
-                   f"addr={MANAGEMENT_SLOT:#x},romfile=",
+        "-netdev",
+        f"user,id=management,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:{port(config, node)}-:22",
+        "-device",
+        f"virtio-net-pci,id=management0,netdev=management,mac={management_mac(node)},"
+        f"addr={MANAGEMENT_SLOT:#x},romfile=",
     ]
     for index, rail in enumerate(RAILS):
         argv += [
-            "-device", f"pcie-root-port,id=port{index},bus=pcie.0,addr={ROOT_PORT_SLOTS[rail]:#x},"
-                       f"chassis={index + 1},slot={index + 1}",
-            "-netdev", f"dgram,id={rail}-cable,local.type=fd,local.str={rails[rail].fileno()}",
-            "-device", f"virtio-net-pci,id={rail},netdev={rail}-cable,mac={rail_mac(node, rail)},"
-                       f"bus=port{index},romfile=",
+            "-device",
+            f"pcie-root-port,id=port{index},bus=pcie.0,addr={ROOT_PORT_SLOTS[rail]:#x},"
+            f"chassis={index + 1},slot={index + 1}",
+            "-netdev",
+            f"dgram,id={rail}-cable,local.type=fd,local.str={rails[rail].fileno()}",
+            "-device",
+            f"virtio-net-pci,id={rail},netdev={rail}-cable,mac={rail_mac(node, rail)},bus=port{index},romfile=",
         ]
     if snapshot:
         argv += ["-loadvm", snapshot]
@@ -136,8 +183,13 @@ def spawn(argv: list[str], log: Path, inherited: list[int], cwd: Path | None = N
     with log.open("ab") as stream:
         try:
             return subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
-                pass_fds=inherited, start_new_session=True, cwd=cwd,
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                pass_fds=inherited,
+                start_new_session=True,
+                cwd=cwd,
             )
         except FileNotFoundError as error:
             raise LabError(f"{argv[0]} is not installed: run `python3 -m lab deps`") from error

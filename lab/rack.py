@@ -22,10 +22,10 @@ from .image import build
 from .leaf import client
 from .lock import Lock, private_directory
 from .qmp import Monitor
-from .topology import RAILS, PortName, cable, cabling
+from .topology import RAILS, cable, cabling
 
-# Seconds. Emulation on two cores boots two nodes in about 40 s; each further node adds to it.
-BOOT_TIMEOUT = 120.0
+# Seconds. Emulation on two idle cores boots two nodes in about a minute; on busy ones it takes minutes.
+BOOT_TIMEOUT = 300.0
 BOOT_TIMEOUT_PER_NODE = 60.0
 SSH_TIMEOUT = 60.0
 SNAPSHOT_TIMEOUT = 120.0
@@ -136,13 +136,19 @@ class Lab:
             "image": state["config"]["image"],
             "snapshots": state["snapshots"],
             "nodes": nodes,
+            "leaf_pid": state["leaf_pid"],
             "leaves": client.call(self._control, "status"),
         }
 
     # Nodes
 
     def run(
-        self, node: str, command: list[str], *, timeout: float = SSH_TIMEOUT, check: bool = True,
+        self,
+        node: str,
+        command: list[str],
+        *,
+        timeout: float = SSH_TIMEOUT,
+        check: bool = True,
         stdin: str | None = None,
     ) -> Completed:
         """Run a command on a node over SSH within ``timeout`` seconds.
@@ -153,8 +159,14 @@ class Lab:
         argv = keys.ssh_argv(self.config, node, command)
         try:
             done = subprocess.run(
-                argv, input=stdin, stdin=subprocess.DEVNULL if stdin is None else None,
-                capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
+                argv,
+                input=stdin,
+                stdin=subprocess.DEVNULL if stdin is None else None,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=timeout,
+                check=False,
             )
         except subprocess.TimeoutExpired as error:
             raise LabError(f"{node}: {' '.join(command)} did not end within {timeout:.0f} s") from error
@@ -201,13 +213,21 @@ class Lab:
         with self._monitor(node) as monitor:
             monitor.execute("set_link", name=rail, up=up)
 
-    def leaf_set(self, target: str, **settings: object) -> None:
+    def leaf_set(
+        self,
+        target: str,
+        *,
+        mtu: int | None = None,
+        loss: float | None = None,
+        rate: int | None = None,
+        down: bool | None = None,
+    ) -> None:
         """Set ``mtu`` (bytes), ``loss`` (0 to 1), ``rate`` (bit/s, 0 is unlimited) or ``down``.
 
         ``target`` is a leaf (``leaf0``), for all of its ports, or a port (``leaf0:Ethernet1``).
         """
         self._require_up()
-        client.call(self._control, "set", target=target, **settings)
+        client.call(self._control, "set", target=target, mtu=mtu, loss=loss, rate=rate, down=down)
 
     def swap(self, one: tuple[str, str], other: tuple[str, str]) -> None:
         """Exchange the leaf ports of two cables, each given as (node, rail)."""
@@ -243,7 +263,8 @@ class Lab:
         """Press the reset button and wait for SSH."""
         with self._monitor(node) as monitor:
             monitor.execute("system_reset")
-        # The old SSH server is gone with the reset; what answers from here on is the new one.
+        # The reset is a request that QEMU serves next; what answers after it is the new boot.
+        time.sleep(0.5)
         self.wait_ssh(node)
 
     def reboot(self, node: str) -> None:
@@ -304,6 +325,7 @@ class Lab:
         argv = [sys.executable, "-m", "lab.leaf", str(self._control), json.dumps(plan)]
         child = qemu.spawn(argv, self.runtime / "leaf.log", [self.lock.fd], cwd=REPOSITORY)
         self._children["leaf"] = child
+        self._save_state({**self._state(), "leaf_pid": child.pid})
 
         def answers() -> bool:
             if child.poll() is not None:
@@ -331,8 +353,8 @@ class Lab:
                 inherited.append(self.lock.fd)
             child = qemu.spawn(argv, self._directory(node) / "qemu.log", inherited)
         finally:
-            for rail in rails.values():
-                rail.close()
+            for end in rails.values():
+                end.close()
         self._children[node] = child
         (self._directory(node) / "pid").write_text(f"{child.pid}\n")
 
@@ -356,10 +378,11 @@ class Lab:
         while True:
             try:
                 self.run(node, ["date", "--utc", f"--set=@{time.time():.3f}"], timeout=SSH_TIMEOUT / 2)
-                return
             except LabError as error:
                 if time.monotonic() > deadline or not self.node_alive(node):
                     raise LabError(f"{node}: no SSH after the reset: {error}") from error
+            else:
+                return
 
     def _boot_id(self, node: str) -> str:
         return self.run(node, ["cat", "/proc/sys/kernel/random/boot_id"]).stdout.strip()

@@ -9,6 +9,4 @@ from pathlib import Path
 from ..topology import PortName
 from .daemon import Daemon
 
-Daemon(
-    Path(sys.argv[1]), {name: PortName.parse(port) for name, port in json.loads(sys.argv[2]).items()}
-).run()
+Daemon(Path(sys.argv[1]), {name: PortName.parse(port) for name, port in json.loads(sys.argv[2]).items()}).run()

@@ -72,14 +72,13 @@ class Daemon:
         self.selector = selectors.DefaultSelector()
         self.counters: Counter[str] = Counter()
         self.next_lldp = now
-        self.running = True
 
     @staticmethod
     def _line(rate: int, now: float) -> Line:
         return Line(rate, TokenBucket(rate, BURST, now), TokenBucket(rate, BURST, now))
 
     def run(self) -> None:
-        """Serve until told to shut down, or SIGTERM."""
+        """Serve until SIGTERM, which ends the process with status 0."""
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -88,15 +87,17 @@ class Daemon:
         listener.listen(8)
         listener.setblocking(False)
         self.selector.register(listener, selectors.EVENT_READ, self._accept)
-        while self.running:
+        while True:
             timeout = self._timers(time.monotonic())
             for key, events in self.selector.select(timeout):
                 # A handler before this one may have unplugged the cable.
                 if key.fd in self.selector.get_map():
                     key.data(key.fileobj, events)
 
-    def _stop(self, number: int, frame: object) -> None:
-        self.running = False
+    @staticmethod
+    def _stop(number: int, frame: object) -> None:
+        # Out of the middle of a wait, which Python would resume if the handler returned.
+        raise SystemExit(0)
 
     # Frames
 
@@ -249,15 +250,17 @@ class Daemon:
             self._capture(PortName.parse(request["port"]), request["path"])
         elif verb == "status":
             return self._status()
-        elif verb == "shutdown":
-            self.running = False
         else:
             raise ValueError(f"unknown verb {verb}")
         return None
 
     def _set(
-        self, target: str, mtu: int | None = None, loss: float | None = None,
-        rate: int | None = None, down: bool | None = None,
+        self,
+        target: str,
+        mtu: int | None = None,
+        loss: float | None = None,
+        rate: int | None = None,
+        down: bool | None = None,
     ) -> None:
         """Set what is given on a port (``leaf0:Ethernet1``) or, MTU and loss, on a whole leaf."""
         if target in self.leaves:

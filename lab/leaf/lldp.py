@@ -15,11 +15,13 @@ def frame(source: bytes, system: str, port: str, ttl: int = 120) -> bytes:
     name = system.encode()
     return b"".join(
         (
-            MULTICAST, source, ETHERTYPE,
-            _tlv(1, b"\x04" + source),                         # chassis id, subtype MAC address
-            _tlv(2, b"\x05" + port.encode()),                  # port id, subtype interface name
+            MULTICAST,
+            source,
+            ETHERTYPE,
+            _tlv(1, b"\x04" + source),  # chassis id, subtype MAC address
+            _tlv(2, b"\x05" + port.encode()),  # port id, subtype interface name
             _tlv(3, ttl.to_bytes(2, "big")),
-            _tlv(4, f"{system} {port}".encode()),              # port description
+            _tlv(4, f"{system} {port}".encode()),  # port description
             _tlv(5, name),
             _tlv(6, b"Railwright lab leaf switch"),
             _tlv(7, CAPABILITY_BRIDGE.to_bytes(2, "big") * 2),  # capable of, and enabled

@@ -85,24 +85,37 @@ class ConvergedLab:
 
 
 @pytest.fixture(scope="session")
-def _converged():
-    """Brings the lab up where it is not, converges it from fresh nodes, and ends it if it was started here."""
+def lab():
+    """The lab, brought up where it is not; ends what it started, unless LAB_KEEP=1."""
     absent = deps.missing()
     if absent:
         pytest.skip(f"the lab needs packages that are not installed: {' '.join(absent)} (make lab-deps)")
-    lab = Lab()
-    started = lab.up()
+    rack = Lab()
+    started = rack.up()
     try:
-        lab.reset()
-        converged = ConvergedLab(lab)
-        converged.playbook("site.yml")
-        lab.snapshot(SNAPSHOT)
-        yield converged
+        yield rack
     finally:
-        if started:
-            lab.down()
+        if started and os.environ.get("LAB_KEEP") != "1":
+            rack.down()
         else:
-            lab.reset()
+            rack.reset()
+
+
+@pytest.fixture
+def fresh_lab(lab):
+    """The lab as it was when its nodes had just booted."""
+    lab.reset()
+    return lab
+
+
+@pytest.fixture(scope="session")
+def _converged(lab):
+    """Converges the lab once, from fresh nodes."""
+    lab.reset()
+    converged = ConvergedLab(lab)
+    converged.playbook("site.yml")
+    lab.snapshot(SNAPSHOT)
+    return converged
 
 
 @pytest.fixture
