@@ -115,7 +115,7 @@ def node_argv(
     number = node_number(node)
     append = (
         "root=/dev/vda rw console=ttyS0 8250.nr_uarts=1 quiet loglevel=4 panic=5 net.ifnames=1 "
-        "mitigations=off apparmor=0 audit=0 nowatchdog cryptomgr.notests rcupdate.rcu_expedited=1 "
+        "mitigations=off audit=0 nowatchdog cryptomgr.notests rcupdate.rcu_expedited=1 "
         f"systemd.hostname={node} systemd.machine_id={0xFAB0000 + number:032x}"
     )
     argv = [

@@ -136,7 +136,7 @@ class Lab:
             "image": state["config"]["image"],
             "snapshots": state["snapshots"],
             "nodes": nodes,
-            "leaf_pid": state["leaf_pid"],
+            "leaf_pid": state.get("leaf_pid"),
             "leaves": client.call(self._control, "status"),
         }
 
