@@ -7,9 +7,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ class Lab:
         self.runtime = self.config.runtime
         self.lock = Lock(self.runtime / "lock")
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._abandoned = threading.Event()
 
     # Life
 
@@ -180,7 +182,7 @@ class Lab:
         """Wait until a node's SSH server lets us in; a dead QEMU is noticed, not waited for."""
         deadline = time.monotonic() + timeout
         reason = "no attempt was made"
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not self._abandoned.is_set():
             if not self.node_alive(node):
                 raise LabError(f"{node}: QEMU has ended\n{process.tail(self._directory(node) / 'qemu.log')}")
             try:
@@ -379,7 +381,7 @@ class Lab:
             try:
                 self.run(node, ["date", "--utc", f"--set=@{time.time():.3f}"], timeout=SSH_TIMEOUT / 2)
             except LabError as error:
-                if time.monotonic() > deadline or not self.node_alive(node):
+                if time.monotonic() > deadline or self._abandoned.is_set() or not self.node_alive(node):
                     raise LabError(f"{node}: no SSH after the reset: {error}") from error
             else:
                 return
@@ -454,10 +456,16 @@ class Lab:
             raise LabError(f"{node}: {error}") from error
 
     def _each(self, action: Callable[[str], None]) -> None:
-        """Do something to all nodes at once; the first failure is raised when all have ended."""
+        """Do something to all nodes at once; the first failure, or an interruption, ends the waiting of all."""
+        self._abandoned.clear()
         with ThreadPoolExecutor(max_workers=len(self.config.node_names)) as pool:
-            for future in [pool.submit(action, node) for node in self.config.node_names]:
-                future.result()
+            futures = [pool.submit(action, node) for node in self.config.node_names]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            except BaseException:
+                self._abandoned.set()
+                raise
 
     @staticmethod
     def _await(condition: Callable[[], bool], timeout: float, message: str) -> None:
