@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the core's unit tests under Python 3.9, the oldest on managed nodes, with nothing installed but what tests use."""
+"""Run the core's unit tests under Python 3.9, the oldest on nodes, with nothing installed but what they use."""
 
 from __future__ import annotations
 
