@@ -37,8 +37,20 @@ def assemble(work: Path) -> None:
     """Make vmlinuz, initrd.img and root.ext4 in ``work`` from rootfs.tar, the twin and the keys."""
     root = work / "root"
     root.mkdir()
-    run(["tar", "--extract", "--preserve-permissions", "--numeric-owner", "--file", str(work / "rootfs.tar"),
-         "--directory", str(root), "--exclude=./dev/*"], timeout=600)
+    run(
+        [
+            "tar",
+            "--extract",
+            "--preserve-permissions",
+            "--numeric-owner",
+            "--file",
+            str(work / "rootfs.tar"),
+            "--directory",
+            str(root),
+            "--exclude=./dev/*",
+        ],
+        timeout=600,
+    )
     release = _release(root)
     twin = json.loads((work / "twin.json").read_text())["release"]
     if twin != release:
@@ -54,10 +66,28 @@ def assemble(work: Path) -> None:
         leftover.unlink()
     disk = work / "root.ext4"
     run(
-        ["mke2fs", "-q", "-t", "ext4", "-L", "railwright", "-m", "0", "-N", str(HEADROOM_INODES + _count(root)),
-         "-E", "lazy_itable_init=0,lazy_journal_init=0", "-O", "^metadata_csum_seed,^orphan_file",
-         "-d", str(root), str(disk), f"{DISK_MIB}M"],
-        timeout=600, env={"PATH": PATH, **_fakeroot()},
+        [
+            "mke2fs",
+            "-q",
+            "-t",
+            "ext4",
+            "-L",
+            "railwright",
+            "-m",
+            "0",
+            "-N",
+            str(HEADROOM_INODES + _count(root)),
+            "-E",
+            "lazy_itable_init=0,lazy_journal_init=0",
+            "-O",
+            "^metadata_csum_seed,^orphan_file",
+            "-d",
+            str(root),
+            str(disk),
+            f"{DISK_MIB}M",
+        ],
+        timeout=600,
+        env={"PATH": PATH, **_fakeroot()},
     )
 
 

@@ -132,7 +132,8 @@ def _build(config: Config, work: Path) -> None:
     (work / "twin.json").write_text(json.dumps({"release": _vermagic(module)}))
     run(
         ["fakeroot", "--", sys.executable, "-m", "lab.image.assemble", str(work)],
-        timeout=BUILD_TIMEOUT, cwd=REPOSITORY,
+        timeout=BUILD_TIMEOUT,
+        cwd=REPOSITORY,
     )
 
 
@@ -160,21 +161,29 @@ def _rootfs_argv(config: Config, work: Path) -> list[str]:
         f'-o Dir::Cache::archives="$1/srv/railwright/packages" install {packages}'
     )
     return [
-        *_mmdebstrap(config), "--include=" + ",".join(recipe.BASE_PACKAGES),
-        f"--customize-hook={download}", "--format=tar",
-        config.suite, str(work / "rootfs.tar"), *sources.apt_sources(config),
+        *_mmdebstrap(config),
+        "--include=" + ",".join(recipe.BASE_PACKAGES),
+        f"--customize-hook={download}",
+        "--format=tar",
+        config.suite,
+        str(work / "rootfs.tar"),
+        *sources.apt_sources(config),
     ]
 
 
 def _twin_argv(config: Config, work: Path) -> list[str]:
-    make = 'chroot "$1" sh -c \'make -C /lib/modules/*/build M=/twin modules\''
+    make = "chroot \"$1\" sh -c 'make -C /lib/modules/*/build M=/twin modules'"
     return [
-        *_mmdebstrap(config), "--include=" + ",".join(recipe.BUILD_PACKAGES),
+        *_mmdebstrap(config),
+        "--include=" + ",".join(recipe.BUILD_PACKAGES),
         '--customize-hook=mkdir "$1/twin"',
         f"--customize-hook=copy-in {TWIN_SOURCE / 'nic_twin.c'} {TWIN_SOURCE / 'Kbuild'} /twin",
         f"--customize-hook={make}",
         f"--customize-hook=copy-out /twin/nic_twin.ko {work}",
-        "--format=null", config.suite, "/dev/null", *sources.apt_sources(config),
+        "--format=null",
+        config.suite,
+        "/dev/null",
+        *sources.apt_sources(config),
     ]
 
 
@@ -187,8 +196,12 @@ def _parallel(commands: dict[str, list[str]], work: Path) -> None:
             with logs[name].open("wb") as stream:
                 try:
                     running[name] = subprocess.Popen(
-                        argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
-                        env={**os.environ, "INITRD": "No", "LC_ALL": "C.UTF-8"}, start_new_session=True,
+                        argv,
+                        stdin=subprocess.DEVNULL,
+                        stdout=stream,
+                        stderr=subprocess.STDOUT,
+                        env={**os.environ, "INITRD": "No", "LC_ALL": "C.UTF-8"},
+                        start_new_session=True,
                     )
                 except FileNotFoundError as error:
                     raise LabError(f"{argv[0]} is not installed: run `python3 -m lab deps`") from error

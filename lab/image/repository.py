@@ -19,8 +19,7 @@ def index(directory: Path) -> None:
         data = package.read_bytes()
         control = run(["dpkg-deb", "--field", str(package)], timeout=60).rstrip()
         stanzas.append(
-            f"{control}\nFilename: ./{package.name}\nSize: {len(data)}\n"
-            f"SHA256: {hashlib.sha256(data).hexdigest()}\n"
+            f"{control}\nFilename: ./{package.name}\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
         )
     packages = "\n".join(stanzas).encode()
     (directory / "Packages").write_bytes(packages)

@@ -11,8 +11,11 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 FORMAT = "$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(REPO_URI)"
 # Settings of the host that are about reaching and trusting the very same mirror.
 INHERITED = (
-    "Acquire::http::Proxy", "Acquire::https::Proxy", "Acquire::Check-Date",
-    "Acquire::Check-Valid-Until", "Acquire::Retries",
+    "Acquire::http::Proxy",
+    "Acquire::https::Proxy",
+    "Acquire::Check-Date",
+    "Acquire::Check-Valid-Until",
+    "Acquire::Retries",
 )
 
 
