@@ -486,6 +486,8 @@ class Lab:
     def _remove_leftovers(self) -> None:
         """Processes and files of a lab whose start was cut off."""
         process.end(process.using(self.runtime))
+        for child in self._children.values():
+            child.wait(START_TIMEOUT)
         self._children.clear()
         for entry in self.runtime.iterdir():
             if entry.is_dir() and not entry.is_symlink():
