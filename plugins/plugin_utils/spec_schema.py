@@ -92,7 +92,7 @@ def _path(error: ValidationError) -> str:
 
 
 def _weight(error: ValidationError) -> tuple[bool, bool, int]:
-    """What a reader should hear first: eaten values, unknown keys (a misspelt one is also missing), then shallow ones."""
+    """What a reader should hear first: eaten values, unknown keys (a misspelt one is missing too), shallow ones."""
     return _eaten(error), error.validator in ("additionalProperties", "type"), -len(error.absolute_path)
 
 

@@ -244,6 +244,9 @@ def test_skipped():
     pytest.skip("because")
 
 def test_listed():
+    pytest.skip("as agreed")
+
+def test_listed_for_another_reason():
     pytest.skip("because")
 """
 
@@ -251,7 +254,7 @@ def test_listed():
 def run_copy(tmp_path, environment):
     """The shared conftest on a small suite of its own."""
     plant(tmp_path, "conftest.py", (ROOT / "tests/conftest.py").read_text())
-    plant(tmp_path, "allowed_skips.txt", "*::test_listed | as agreed\n")
+    plant(tmp_path, "allowed_skips.txt", "*::test_listed* | as agreed\n")
     plant(tmp_path, "test_a.py", TEST)
     plant(tmp_path, "pytest.ini", f"[pytest]\npythonpath = {ROOT}/collections\naddopts = -p no:cacheprovider\n")
     clean = {key: value for key, value in os.environ.items() if key not in {"CI", "RAILWRIGHT_TALLY"}}
@@ -262,10 +265,11 @@ def run_copy(tmp_path, environment):
 def test_unlisted_skip_fails_in_ci_only(tmp_path):
     there = run_copy(tmp_path, {"CI": "true"})
     assert "FAILED test_a.py::test_skipped" in there
+    assert "FAILED test_a.py::test_listed_for_another_reason" in there
     assert "1 skipped" in there
     here = run_copy(tmp_path, {})
     assert "test_skipped" not in [line.split("::")[-1] for line in here.splitlines() if line.startswith("FAILED")]
-    assert "2 skipped" in here
+    assert "3 skipped" in here
 
 
 def test_rule_mark_must_be_true(tmp_path):

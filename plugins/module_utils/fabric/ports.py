@@ -37,23 +37,32 @@ class Port(Protocol):
     :class:`MissingError`, one that hangs :class:`HungError`. A non-zero exit code is not an error.
     """
 
-    def run(self, argv: Sequence[str], timeout: float = TIMEOUT_S, stdin: Optional[str] = None) -> Completed: ...
+    def run(self, argv: Sequence[str], timeout: float = TIMEOUT_S, stdin: Optional[str] = None) -> Completed:
+        """Run a tool; see the class."""
 
-    def read(self, path: str) -> str: ...
+    def read(self, path: str) -> str:
+        """Text of a file."""
 
-    def read_bytes(self, path: str) -> bytes: ...
+    def read_bytes(self, path: str) -> bytes:
+        """Bytes of a file."""
 
-    def read_folder(self, path: str) -> dict[str, Union[bytes, ReadError]]: ...
+    def read_folder(self, path: str) -> dict[str, Union[bytes, ReadError]]:
+        """Texts of the files directly in a directory, by name."""
 
-    def listdir(self, path: str) -> list[str]: ...
+    def listdir(self, path: str) -> list[str]:
+        """Sorted names in a directory."""
 
-    def exists(self, path: str) -> bool: ...
+    def exists(self, path: str) -> bool:
+        """Whether the path, links followed, is there."""
 
-    def realpath(self, path: str) -> str: ...
+    def realpath(self, path: str) -> str:
+        """The path with links resolved."""
 
-    def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None: ...
+    def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
+        """Write a file."""
 
-    def remove(self, path: str) -> None: ...
+    def remove(self, path: str) -> None:
+        """Remove a file; one that is not there is no error."""
 
 
 class _Tree:

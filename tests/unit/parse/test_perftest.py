@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -15,20 +14,14 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse.per
     parse_perftest_json,
 )
 
+from tests.unit.cases import case
+
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "tests" / "fixtures" / "perftest"
-CASES = Path(os.environ.get("RAILWRIGHT_CASES", ROOT.parent / "shared" / "cases"))
 
 
 def fixture(name):
     return (FIXTURES / f"{name}.txt").read_text(encoding="utf-8")
-
-
-def case(name):
-    path = CASES / f"{name}.txt"
-    if not path.exists():
-        pytest.skip(f"the field outputs are not there: {name} (set RAILWRIGHT_CASES)")
-    return path.read_text(encoding="utf-8")
 
 
 def test_a_result_names_its_path():
@@ -98,14 +91,14 @@ def test_json_of_another_shape_is_refused(text):
 
 
 def test_mebibytes_are_converted():
-    run = parse_perftest(case("ib_read_bw/edr-mbsec"))
+    run = parse_perftest(case("ib_read_bw/edr-mbsec.txt"))
     assert run.ok
     assert run.best.average == pytest.approx(98.2, abs=0.05)
     assert (run.device, run.link_type, run.gid_index) == ("mlx5_0", "IB", None)
 
 
 def test_cpu_frequency_warnings_in_the_table_are_no_rows():
-    run = parse_perftest(case("ib_read_lat/roce-pod-cpufreq-lines"))
+    run = parse_perftest(case("ib_read_lat/roce-pod-cpufreq-lines.txt"))
     assert run.ok
     row = run.rows[0]
     assert (row.size, row.t_min, row.t_max, row.t_typical, row.t_avg, row.t_stdev, row.p99, row.p999) == (
@@ -116,27 +109,27 @@ def test_cpu_frequency_warnings_in_the_table_are_no_rows():
 
 
 def test_all_sizes_are_judged_at_the_best_one():
-    run = parse_perftest(case("ib_send_bw/ndr200-all-sizes"))
+    run = parse_perftest(case("ib_send_bw/ndr200-all-sizes.txt"))
     assert len(run.rows) == 23
     assert (run.best.size, run.best.average) == (8388608, 196.69)
     assert (run.link_type, run.mtu) == ("IB", 4096)
 
 
 def test_a_table_that_was_cut_is_not_complete():
-    run = parse_perftest(case("ib_send_lat/azure-hdr-100k-iters"))
+    run = parse_perftest(case("ib_send_lat/azure-hdr-100k-iters.txt"))
     assert len(run.rows) == 14
     assert (run.rows[0].t_min, run.rows[0].p99, run.rows[0].p999) == (1.55, 1.62, 3.49)
     assert not run.ok
 
 
 def test_server_banner_and_old_header():
-    run = parse_perftest(case("ib_send_lat/edr-server-banner"))
+    run = parse_perftest(case("ib_send_lat/edr-server-banner.txt"))
     assert run.ok
     assert (run.rows[0].t_avg, run.rows[0].p99, run.rows[0].p999) == (1.01, 1.06, 3.45)
 
 
 def test_bidirectional_is_the_sum_of_both_directions():
-    run = parse_perftest(case("ib_write_bw/cx5-bidirectional-98of200"))
+    run = parse_perftest(case("ib_write_bw/cx5-bidirectional-98of200.txt"))
     assert run.ok
     assert run.bidirectional
     assert (run.best.average, run.best.peak, run.gid_index) == (98.02, None, 4)
@@ -144,7 +137,7 @@ def test_bidirectional_is_the_sum_of_both_directions():
 
 
 def test_retries_ran_out_before_the_first_packet():
-    failure = parse_perftest(case("ib_send_bw/fail-status12-syndrom81")).failure
+    failure = parse_perftest(case("ib_send_bw/fail-status12-syndrom81.txt")).failure
     assert (failure.code, failure.status_name, failure.vendor, failure.completed) == (
         "completion",
         "IBV_WC_RETRY_EXC_ERR",
@@ -161,13 +154,13 @@ def test_retries_that_run_out_later_are_loss():
 
 
 def test_protection_error_spread_over_lines():
-    failure = parse_perftest(case("ib_write_bw/fail-status4-syndrom51")).failure
+    failure = parse_perftest(case("ib_write_bw/fail-status4-syndrom51.txt")).failure
     assert (failure.status, failure.vendor, failure.sent, failure.completed) == (4, 0x51, 828, 700)
 
 
 def test_memory_region_errors():
-    numbered = parse_perftest(case("ib_write_bw/fail-mr-error14")).failure
-    worded = parse_perftest(case("ib_write_bw/fail-mr-gpu-bad-address")).failure
+    numbered = parse_perftest(case("ib_write_bw/fail-mr-error14.txt")).failure
+    worded = parse_perftest(case("ib_write_bw/fail-mr-gpu-bad-address.txt")).failure
     assert (numbered.code, numbered.errno) == (worded.code, worded.errno) == ("memory", 14)
     assert "GPUDirect" in numbered.cause
     limited = parse_perftest("Couldn't allocate MR with error=12\n").failure
@@ -177,7 +170,7 @@ def test_memory_region_errors():
 
 
 def test_zero_gid_is_the_cause_of_a_queue_pair_that_cannot_be_connected():
-    run = parse_perftest(case("ib_write_bw/fail-zero-gid-modify-qp"))
+    run = parse_perftest(case("ib_write_bw/fail-zero-gid-modify-qp.txt"))
     assert (run.failure.code, run.failure.queue_pair) == ("modify_qp", 218)
     assert "GID is zero" in run.failure.cause
     assert (run.gid_index, run.ok) == (0, False)

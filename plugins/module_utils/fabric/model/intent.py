@@ -12,7 +12,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class DeviceMatch:
-    """How to find a NIC function. Every key that is set must hold. Never a netdev name: names move, hardware does not."""
+    """How to find a NIC function; every key that is set must hold. No netdev name: names move, hardware does not."""
 
     pci: Optional[str] = None  # "0000:18:00.0"
     slot: Optional[str] = None  # the firmware's slot label
@@ -86,7 +86,10 @@ class InfiniBand:
 
 @dataclass(frozen=True)
 class RailIntent:
-    """One rail of one node. MTUs in bytes: ``host_mtu`` of the netdev, ``path_mtu`` of RDMA, ``switch_mtu`` of the leaf port."""
+    """One rail of one node.
+
+    MTUs in bytes: ``host_mtu`` of the netdev, ``path_mtu`` of RDMA, ``switch_mtu`` of the leaf port.
+    """
 
     name: str
     index: int
