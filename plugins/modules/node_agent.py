@@ -55,7 +55,7 @@ import base64
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.fabric.apply.node import apply_agent
+from ..module_utils.fabric.apply.agent import apply_agent
 from ..module_utils.setter import run_setter
 
 

@@ -47,7 +47,7 @@ after:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.fabric.apply.node import apply_intent
+from ..module_utils.fabric.apply.intent import apply_intent
 from ..module_utils.fabric.model.document import from_data
 from ..module_utils.setter import run_setter
 

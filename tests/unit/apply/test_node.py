@@ -8,11 +8,8 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.agent.archive import digest, pack_sources
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.node import (
-    apply_agent,
-    apply_intent,
-    current_intent,
-)
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.agent import apply_agent
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.intent import apply_intent, current_intent
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ApplyError, IntentError
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.document import PATH, dump
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agent import ENABLED, PROGRAM, UNIT

@@ -24,7 +24,7 @@ pytest.importorskip("ansible.module_utils.basic", reason="the modules themselves
 PLUGINS = "ansible_collections.railwright.fabric.plugins"
 
 
-class Ended(Exception):
+class EndedError(Exception):
     """A module that ended, with its result."""
 
 
@@ -38,10 +38,10 @@ class Module:
         self.warnings.append(text)
 
     def exit_json(self, **result):
-        raise Ended({**result, "warnings": self.warnings})
+        raise EndedError({**result, "warnings": self.warnings})
 
     def fail_json(self, **result):
-        raise Ended({**result, "failed": True})
+        raise EndedError({**result, "failed": True})
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def run(monkeypatch, node):
             return Module({**defaults, **params}, check)
 
         monkeypatch.setattr(code, "AnsibleModule", module)
-        with pytest.raises(Ended) as ended:
+        with pytest.raises(EndedError) as ended:
             code.main()
         return ended.value.args[0]
 

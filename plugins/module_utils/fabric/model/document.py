@@ -14,7 +14,7 @@ from .codec import decode, encode
 from .intent import SCHEMA, NodeIntent
 
 PATH = "/etc/railwright/intent.json"
-REMEDY = "Run the playbook provision.yml (tag node_agent) against this node"
+REMEDY = "Run playbooks/provision.yml against this node"
 
 
 def dump(intent: NodeIntent) -> str:
