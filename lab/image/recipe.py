@@ -13,6 +13,8 @@ BASE_PACKAGES = (
     "busybox-static",
     "openssh-server",
     "python3",
+    # What Ansible installs packages with; servers come with it.
+    "python3-apt",
     "iproute2",
     "iputils-ping",
     "iputils-arping",
