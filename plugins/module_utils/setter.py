@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from .fabric.apply.lock import locked
 from .fabric.apply.intent import current_intent
+from .fabric.apply.lock import locked
 from .fabric.errors import FabricError
 from .fabric.model.document import from_data
 from .fabric.model.intent import NodeIntent
