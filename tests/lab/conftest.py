@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,16 @@ class Played:
             if finding["state"] in ("fail", "unknown") and not finding["caused_by"] and not finding["waived"]
         ]
 
+    def changed(self) -> dict[str, int]:
+        """Changed tasks of each host, from the closing recap."""
+        return {
+            host: int(count) for host, count in re.findall(r"^(\S+)\s+: ok=.*?changed=(\d+)", self.out, re.MULTILINE)
+        }
+
+    def steps(self) -> set[str]:
+        """The steps that ``--diff`` showed: lines such as ``+rail0: MTU of enp1s0 4200``."""
+        return {line[1:] for line in self.out.splitlines() if re.match(r"\+[a-z]", line)}
+
 
 class ConvergedLab:
     """The lab and the playbooks of this checkout."""
@@ -49,21 +60,12 @@ class ConvergedLab:
 
     def playbook(self, name: str, *arguments: str, check: bool = True) -> Played:
         """Run a playbook, such as ``site.yml`` or ``playbooks/prove.yml``; ``check`` wants exit code 0."""
-        # A connection that was shared before a reset is dead after it, so each run has its own.
         folder = Path(tempfile.mkdtemp(prefix="rw-"))
-        environment = dict(
-            os.environ,
-            ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"),
-            ANSIBLE_SSH_CONTROL_PATH_DIR=str(folder / "cp"),
-            ANSIBLE_NOCOLOR="1",
-        )
-        argv = [str(Path(sys.executable).with_name("ansible-playbook")), str(ROOT / name)]
-        argv += ["-e", f"fabric_report_dir={folder / 'report'}", *arguments]
         try:
             done = subprocess.run(
-                argv,
+                self.command(folder, name, *arguments),
                 cwd=ROOT,
-                env=environment,
+                env=self.environment(folder),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -77,6 +79,27 @@ class ConvergedLab:
             shutil.rmtree(folder, ignore_errors=True)
         assert not check or done.returncode == 0, f"{name} ended with {done.returncode}\n{done.stdout[-6000:]}"
         return Played(done.returncode, done.stdout, report)
+
+    @staticmethod
+    def command(folder: Path, name: str, *arguments: str) -> list[str]:
+        """The command line of a playbook run that keeps its report below ``folder``."""
+        program = Path(sys.executable).with_name("ansible-playbook")
+        return [str(program), str(ROOT / name), "-e", f"fabric_report_dir={folder / 'report'}", *arguments]
+
+    @staticmethod
+    def environment(folder: Path) -> dict[str, str]:
+        """Its environment: a connection that was shared before a reset is dead after it, so each run has its own."""
+        return dict(
+            os.environ,
+            ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"),
+            ANSIBLE_SSH_CONTROL_PATH_DIR=str(folder / "cp"),
+            ANSIBLE_NOCOLOR="1",
+        )
+
+    def fingerprint(self, node: str) -> set[str]:
+        """All that a run could have changed on a node, a line each."""
+        script = (ROOT / "extensions/molecule/shared/files/fingerprint.sh").read_text(encoding="utf-8")
+        return set(self.lab.run(node, ["sh -s"], stdin=script, timeout=PLAYBOOK_TIMEOUT).stdout.splitlines())
 
     def netdev(self, node: str, rail: str) -> str:
         """The network device that carries a rail."""
@@ -108,14 +131,31 @@ def fresh_lab(lab):
     return lab
 
 
+@dataclass(frozen=True)
+class FirstRuns:
+    """How the lab was converged: the run in check mode and the run that did it, and what the first of them wrote."""
+
+    predicted: Played
+    done: Played
+    written_in_check_mode: dict[str, set[str]]
+
+
 @pytest.fixture(scope="session")
-def _converged(lab):
-    """Converges the lab once, from fresh nodes."""
+def first_runs(lab):
+    """Converges the lab once, from fresh nodes, check mode first."""
     lab.reset()
     converged = ConvergedLab(lab)
-    converged.playbook("site.yml")
+    before = {node: converged.fingerprint(node) for node in lab.config.node_names}
+    predicted = converged.playbook("site.yml", "--check", "--diff", check=False)
+    written = {node: before[node] ^ converged.fingerprint(node) for node in lab.config.node_names}
+    done = converged.playbook("site.yml", "--diff")
     lab.snapshot(SNAPSHOT)
-    return converged
+    return FirstRuns(predicted, done, written)
+
+
+@pytest.fixture(scope="session")
+def _converged(lab, first_runs):
+    return ConvergedLab(lab)
 
 
 @pytest.fixture

@@ -1,0 +1,128 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""site.yml on real kernels: the first run and its prediction, the second, drift, reboots, runs that were cut off."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.lab.conftest import ROOT, ConvergedLab
+
+pytestmark = pytest.mark.lab
+NODES = ("node1", "node2")
+NOTHING = {"node1": 0, "node2": 0, "localhost": 0}
+
+
+def shell(lab, node, *words):
+    return lab.run(node, list(words)).stdout
+
+
+def test_check_mode_before_the_first_run_writes_nothing(first_runs):
+    assert first_runs.predicted.rc in (0, 2), first_runs.predicted.out[-4000:]
+    for node, lines in first_runs.written_in_check_mode.items():
+        assert not lines, f"{node}: {sorted(lines)}"
+
+
+def test_check_mode_predicts_each_step_of_the_first_run(first_runs):
+    predicted, done = first_runs.predicted.steps(), first_runs.done.steps()
+    assert any("MTU" in step for step in done)
+    assert any("soft RoCE device" in step for step in done)
+    assert not done - predicted
+
+
+def test_the_first_run_converged_to_a_pass(first_runs):
+    assert first_runs.done.report["verdict"] == "pass"
+    assert first_runs.done.changed()["node1"] > 0
+
+
+def test_the_second_run_changes_nothing_in_either_mode(converged_lab):
+    assert converged_lab.playbook("site.yml").changed() == NOTHING
+    assert converged_lab.playbook("site.yml", "--check").changed() == NOTHING
+
+
+def test_drift_by_hand_is_found_shown_and_repaired(converged_lab):
+    lab = converged_lab.lab
+    netdev = converged_lab.netdev("node1", "rail0")
+    shell(lab, "node1", "ip", "link", "set", "dev", netdev, "mtu", "1500")
+    shell(lab, "node2", "rdma", "link", "delete", "rxe_rail1")
+    played = converged_lab.playbook("site.yml", "--diff")
+    assert played.changed() == {"node1": 1, "node2": 1, "localhost": 0}
+    assert f"-rail0: MTU of {netdev}: 1500" in played.out
+    assert f"+rail0: MTU of {netdev}: 4200" in played.out
+    assert "+rail1: soft RoCE device: rxe_rail1 on " in played.out
+    assert played.report["verdict"] == "pass"
+    assert shell(lab, "node1", "cat", f"/sys/class/net/{netdev}/mtu").strip() == "4200"
+
+
+def test_after_a_reboot_verify_passes_with_no_run_in_between(converged_lab):
+    for node in NODES:
+        converged_lab.lab.reboot(node)
+    for node in NODES:
+        deadline = time.monotonic() + 120
+        while "active" not in shell(
+            converged_lab.lab, node, "systemctl", "show", "-P", "ActiveState", "railwright-apply"
+        ):
+            assert time.monotonic() < deadline, f"{node}: the agent did not finish at boot"
+            time.sleep(2)
+        done = converged_lab.lab.run(node, ["railwright", "check"], check=False)
+        assert done.returncode == 0, f"{node}: {done.stdout}{done.stderr}"
+    played = converged_lab.playbook("playbooks/verify.yml")
+    assert played.report["verdict"] == "pass"
+    assert played.changed() == NOTHING
+
+
+@pytest.mark.full
+def test_one_node_down_leaves_the_other_finished_and_the_run_says_so(lab):
+    lab.reset()
+    lab.power_off("node2")
+    converged = ConvergedLab(lab)
+    played = converged.playbook("site.yml", check=False)
+    assert played.rc != 0
+    assert [(root["rule"], root["host"]) for root in played.roots()] == [("host.reachable", "node2")]
+    assert "node2" in played.out.split("PLAY RECAP")[0].rpartition("TASK [Judge the fabric")[2]
+    assert lab.run("node1", ["railwright", "check"]).returncode == 0
+    lab.power_on("node2")
+    assert converged.playbook("site.yml").report["verdict"] == "pass"
+
+
+@pytest.mark.full
+def test_a_controller_killed_half_way_converges_on_the_next_run(lab, tmp_path):
+    lab.reset()
+    converged = ConvergedLab(lab)
+    for task in ("rdma_stack : Install the missing packages", "rail_network : Configure the rails"):
+        _kill_at(converged, tmp_path, task)
+    assert converged.playbook("site.yml").report["verdict"] == "pass"
+    assert converged.playbook("site.yml").changed() == NOTHING
+
+
+@pytest.mark.full
+def test_a_node_reset_half_way_converges_on_the_next_run(lab, tmp_path):
+    lab.reset()
+    converged = ConvergedLab(lab)
+    _kill_at(converged, tmp_path, "rail_network : Configure the rails", lambda: lab.hard_reset("node1"))
+    assert converged.playbook("site.yml").report["verdict"] == "pass"
+    assert converged.playbook("site.yml").changed() == NOTHING
+
+
+def _kill_at(converged, folder, task, first=lambda: None):
+    """Start site.yml and, a moment after ``task`` began, do ``first`` and kill the controller with all its children."""
+    with subprocess.Popen(
+        converged.command(folder, "site.yml"),
+        cwd=ROOT,
+        env=dict(converged.environment(folder), PYTHONUNBUFFERED="1"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        seen = any(task in line for line in process.stdout)
+        time.sleep(3)
+        first()
+        os.killpg(process.pid, signal.SIGKILL)
+    assert seen, f"site.yml never came to {task}"
