@@ -34,8 +34,15 @@ def run(*argv: str | Path, cwd: Path, environment: dict[str, str] | None = None)
     """Run a command with no input; output and error in one text."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("ANSIBLE_", "PYTEST_"))}
     clean["PATH"] = f"{BIN}{os.pathsep}{clean.get('PATH', '')}"
-    return subprocess.run(list(map(str, argv)), cwd=cwd, env={**clean, **(environment or {})}, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return subprocess.run(
+        list(map(str, argv)),
+        cwd=cwd,
+        env={**clean, **(environment or {})},
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def build(target: Path) -> Path:
@@ -48,8 +55,18 @@ def build(target: Path) -> Path:
 
 def install(artifact: Path, target: Path) -> Path:
     """Install an artifact into an empty path with no server in reach; the folder of the collection."""
-    done = run("ansible-galaxy", "collection", "install", "--offline", "--no-deps", artifact, "-p", target,
-               cwd=target.parent, environment={"ANSIBLE_COLLECTIONS_PATH": str(target)})
+    done = run(
+        "ansible-galaxy",
+        "collection",
+        "install",
+        "--offline",
+        "--no-deps",
+        artifact,
+        "-p",
+        target,
+        cwd=target.parent,
+        environment={"ANSIBLE_COLLECTIONS_PATH": str(target)},
+    )
     if done.returncode:
         raise RuntimeError(done.stdout)
     return target / "ansible_collections/railwright/fabric"
@@ -65,8 +82,9 @@ def ansible_test(collection: Path, command: str, *arguments: str) -> subprocess.
     for version in re.findall(r"\bpip='([\d.]+)'", source):
         (cache / f"get_pip_{version.replace('.', '_')}.py").write_text(GET_PIP, encoding="utf-8")
     python = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    return run("ansible-test", command, "--python", python, "--color", "no", *arguments, cwd=collection,
-               environment=_home())
+    return run(
+        "ansible-test", command, "--python", python, "--color", "no", *arguments, cwd=collection, environment=_home()
+    )
 
 
 def _home() -> dict[str, str]:

@@ -23,8 +23,12 @@ COLLECTIONS = "requirements_collections:collections:~/.ansible/collections:/usr/
 
 def copy_project(target: Path, root: Path = ROOT) -> Path:
     """What a clone holds, links as links: tracked files and those that git would add."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
-                            check=True, capture_output=True).stdout.decode()
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root,
+        check=True,
+        capture_output=True,
+    ).stdout.decode()
     for name in filter(None, listed.split("\0")):
         source = root / name
         if source.is_symlink() or source.is_file():
@@ -36,8 +40,15 @@ def copy_project(target: Path, root: Path = ROOT) -> Path:
 def inventory_script(inventory: Path, target: Path) -> Path:
     """The inventory as AWX hands it over: a script that prints JSON, hosts and variables resolved beforehand."""
     argv = [str(Path(sys.executable).parent / "ansible-inventory"), "-i", str(inventory), "--list"]
-    listed = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}).stdout
+    listed = subprocess.run(
+        argv,
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
+    ).stdout
     data = json.dumps(json.loads(listed))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"#!/usr/bin/env python3\nprint({data!r})\n", encoding="utf-8")
@@ -66,8 +77,15 @@ def environment(private: Path, job: int) -> dict[str, str]:
     }
 
 
-def run(private: Path, playbook: str, inventory: Path, *, job: int = 1, arguments: str = "",
-        extra: dict[str, Any] | None = None) -> ansible_runner.Runner:
+def run(
+    private: Path,
+    playbook: str,
+    inventory: Path,
+    *,
+    job: int = 1,
+    arguments: str = "",
+    extra: dict[str, Any] | None = None,
+) -> ansible_runner.Runner:
     """Run a playbook of the project under ansible-runner; the result has rc, status, stats and events."""
     import ansible_runner
 
@@ -82,9 +100,17 @@ def run(private: Path, playbook: str, inventory: Path, *, job: int = 1, argument
     os.environ.clear()
     os.environ.update(kept)
     try:
-        return ansible_runner.run(private_data_dir=str(private), project_dir=str(project), playbook=playbook,
-                                  inventory=str(hosts), envvars=environment(private, job), extravars=variables,
-                                  cmdline=arguments or None, ident=str(job), quiet=True)
+        return ansible_runner.run(
+            private_data_dir=str(private),
+            project_dir=str(project),
+            playbook=playbook,
+            inventory=str(hosts),
+            envvars=environment(private, job),
+            extravars=variables,
+            cmdline=arguments or None,
+            ident=str(job),
+            quiet=True,
+        )
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -63,8 +63,15 @@ def role_readme(role: str, specs: dict[str, Any]) -> str:
     out = [f"# {role}", "", _text(main["short_description"]), ""]
     for paragraph in paragraphs if isinstance(paragraphs, list) else [paragraphs]:
         out += [_text(paragraph), ""]
-    out += ["```yaml", "- name: " + _text(main["short_description"]).rstrip("."), "  hosts: gpu_nodes", "  roles:",
-            f"    - role: railwright.fabric.{role}", "```", ""]
+    out += [
+        "```yaml",
+        "- name: " + _text(main["short_description"]).rstrip("."),
+        "  hosts: gpu_nodes",
+        "  roles:",
+        f"    - role: railwright.fabric.{role}",
+        "```",
+        "",
+    ]
     for name, entry in entry_points.items():
         out += ["## Variables" if name == "main" else f"## Entry point `{name}`", ""]
         if name != "main":
@@ -98,9 +105,16 @@ def _constraint(node: dict[str, Any]) -> str:
         words.append(_literal(node["const"]))
     if "enum" in node:
         words.append(" or ".join(_literal(value) for value in node["enum"]))
-    for key, form in (("minimum", "at least {}"), ("maximum", "at most {}"), ("exclusiveMinimum", "more than {}"),
-                      ("minItems", "at least {} items"), ("maxItems", "at most {} items"),
-                      ("minProperties", "at least {} entries"), ("pattern", "matches `{}`"), ("format", "{}")):
+    for key, form in (
+        ("minimum", "at least {}"),
+        ("maximum", "at most {}"),
+        ("exclusiveMinimum", "more than {}"),
+        ("minItems", "at least {} items"),
+        ("maxItems", "at most {} items"),
+        ("minProperties", "at least {} entries"),
+        ("pattern", "matches `{}`"),
+        ("format", "{}"),
+    ):
         if key in node:
             words.append(form.format(str(node[key]).replace("|", "\\|")))
     if node.get("uniqueItems"):
@@ -167,10 +181,19 @@ def _spec_rows(schema: dict[str, Any], node: dict[str, Any], path: str, seen: tu
 def spec_reference(schema: dict[str, Any]) -> str:
     """docs/reference/spec.md, from the schema."""
     words = _text(schema.get("description") or schema.get("title"))
-    out = ["# The fabric spec", "", words, "",
-           "An unknown key, a wrong unit or an impossible combination is refused before any node is touched.", "",
-           "| key | type | default | meaning |", "|---|---|---|---|", *_spec_rows(schema, schema, "", ()), "",
-           "This file is generated from `schemas/fabric_spec.schema.json` by `make docs`."]
+    out = [
+        "# The fabric spec",
+        "",
+        words,
+        "",
+        "An unknown key, a wrong unit or an impossible combination is refused before any node is touched.",
+        "",
+        "| key | type | default | meaning |",
+        "|---|---|---|---|",
+        *_spec_rows(schema, schema, "", ()),
+        "",
+        "This file is generated from `schemas/fabric_spec.schema.json` by `make docs`.",
+    ]
     return "\n".join(out) + "\n"
 
 
@@ -179,10 +202,15 @@ def spec_reference(schema: dict[str, Any]) -> str:
 
 def rules_reference(rules: dict[str, Any]) -> str:
     """docs/reference/rules.md, from the registry of the verifier."""
-    out = ["# Rules", "",
-           "Each check of the verifier is a named rule. States are pass, warn, fail and unknown: what could not be",
-           "read is never a pass. A rule is waived in the spec, by its id, with a reason and an end.", "",
-           "| rule | severity | what it holds a node to |", "|---|---|---|"]
+    out = [
+        "# Rules",
+        "",
+        "Each check of the verifier is a named rule. States are pass, warn, fail and unknown: what could not be",
+        "read is never a pass. A rule is waived in the spec, by its id, with a reason and an end.",
+        "",
+        "| rule | severity | what it holds a node to |",
+        "|---|---|---|",
+    ]
     for rule_id in sorted(rules):
         rule = rules[rule_id]
         anchor = rule_id.lower().replace(".", "")

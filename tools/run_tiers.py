@@ -19,8 +19,9 @@ LIMIT_SECONDS = 45 * 60  # for one tier; a hung tool must not take the whole run
 
 def run_tier(tier: str, environment: dict[str, str]) -> int:
     """Run one make target in a process group of its own; 124 when it took too long."""
-    make = subprocess.Popen(["make", tier], cwd=str(ROOT), env=environment, stdin=subprocess.DEVNULL,
-                            start_new_session=True)
+    make = subprocess.Popen(
+        ["make", tier], cwd=str(ROOT), env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         return make.wait(LIMIT_SECONDS)
     except subprocess.TimeoutExpired:

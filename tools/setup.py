@@ -114,10 +114,15 @@ def apt_install(packages: list[str]) -> None:
     env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     keep = ["env", "DEBIAN_FRONTEND=noninteractive"]
     with open(os.devnull) as nothing:
-        subprocess.run(prefix + keep + ["apt-get", "-q", "update"], stdin=nothing, env=env, check=False,
-                       stdout=subprocess.DEVNULL)
-        done = subprocess.run(prefix + keep + ["apt-get", "-qy", "install", "--no-install-recommends"] + packages,
-                              stdin=nothing, env=env, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            prefix + keep + ["apt-get", "-q", "update"], stdin=nothing, env=env, check=False, stdout=subprocess.DEVNULL
+        )
+        done = subprocess.run(
+            prefix + keep + ["apt-get", "-qy", "install", "--no-install-recommends"] + packages,
+            stdin=nothing,
+            env=env,
+            stdout=subprocess.DEVNULL,
+        )
     if done.returncode:
         fail("apt-get could not install: " + " ".join(packages))
 
@@ -204,8 +209,16 @@ def build(venv: Path, path: str, version: tuple[int, int, int], rebuild: bool) -
     say("installing {} (a few minutes when nothing is cached)".format(" and ".join(REQUIREMENTS)))
     python = venv / "bin" / "python"
     # Compiling the bundled collections takes longer than installing them; Python compiles what it uses.
-    pip(python, "install", "-q", "--no-compile", "--upgrade-strategy", "only-if-needed", "-r",
-        str(ROOT / REQUIREMENTS[-1]))
+    pip(
+        python,
+        "install",
+        "-q",
+        "--no-compile",
+        "--upgrade-strategy",
+        "only-if-needed",
+        "-r",
+        str(ROOT / REQUIREMENTS[-1]),
+    )
     borrow_awx(python, ROOT / ".cache" / "bundles")
     stamp.write_text(made_with + "\n" + needs + "\n")
 

@@ -37,8 +37,15 @@ def main() -> int:
         subprocess.run([python39, "-m", "venv", "--clear", str(venv)], check=True)
         setup.pip(venv / "bin" / "python", "install", "-q", *PACKAGES)
         stamp.write_text(wanted)
-    argv = [str(venv / "bin" / "python"), "-m", "pytest", "tests/unit", "--ignore=tests/unit/lab", "--without-ansible",
-            "-q"]
+    argv = [
+        str(venv / "bin" / "python"),
+        "-m",
+        "pytest",
+        "tests/unit",
+        "--ignore=tests/unit/lab",
+        "--without-ansible",
+        "-q",
+    ]
     return subprocess.run(argv + sys.argv[1:], cwd=str(ROOT), env=dict(os.environ)).returncode
 
 

@@ -206,8 +206,11 @@ def module_docs(root: Path, path: Path) -> list[str]:
     doc = parsed["DOCUMENTATION"]
     shared = fragments(root, doc.get("extends_documentation_fragment", []))
     attributes = {**shared.get("attributes", {}), **doc.get("attributes", {})}
-    wrong += [f"{path.name}: attributes.{mode} is not documented" for mode in ("check_mode", "diff_mode")
-              if "support" not in attributes.get(mode, {})]
+    wrong += [
+        f"{path.name}: attributes.{mode} is not documented"
+        for mode in ("check_mode", "diff_mode")
+        if "support" not in attributes.get(mode, {})
+    ]
     if doc.get("module") != path.stem:
         wrong.append(f"{path.name}: documents {doc.get('module')!r}")
     if not isinstance(parsed["EXAMPLES"], list):
@@ -272,15 +275,21 @@ def role_prefixes(role: Path) -> list[str]:
     allowed = (role.name + "_", "__" + role.name + "_", *SHARED_VARIABLES)
     for folder in ("defaults", "vars"):
         for path in sorted((role / folder).rglob("*.yml")):
-            wrong += [f"{role.name}/{folder}/{path.name}: {name}" for name in (load_yaml(path) or {})
-                      if not name.startswith(allowed)]
+            wrong += [
+                f"{role.name}/{folder}/{path.name}: {name}"
+                for name in (load_yaml(path) or {})
+                if not name.startswith(allowed)
+            ]
     for path in sorted(p for folder in ("tasks", "handlers") for p in (role / folder).rglob("*.yml")):
         for task in _tasks(load_yaml(path) or []):
             names = [task["register"]] if "register" in task else []
             names += list(task.get("ansible.builtin.set_fact", {}) or {})
             names += [task["loop_control"]["loop_var"]] if "loop_var" in task.get("loop_control", {}) else []
-            wrong += [f"{role.name}/{path.parent.name}/{path.name}: {name}" for name in names
-                      if not name.startswith(allowed) and name != "cacheable"]
+            wrong += [
+                f"{role.name}/{path.parent.name}/{path.name}: {name}"
+                for name in names
+                if not name.startswith(allowed) and name != "cacheable"
+            ]
     return wrong
 
 
@@ -317,8 +326,12 @@ def role_scenario(root: Path, role: Path) -> list[str]:
 
 def tracked(root: Path) -> list[Path]:
     """Files that git knows or would add: what a clone of this tree holds. Links are not followed."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
-                            check=True, capture_output=True).stdout.decode()
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root,
+        check=True,
+        capture_output=True,
+    ).stdout.decode()
     paths = (root / name for name in listed.split("\0") if name)
     return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 
@@ -349,8 +362,11 @@ def machine_paths(root: Path, files: list[Path]) -> list[str]:
 
 def large_files(root: Path, files: list[Path]) -> list[str]:
     """A Python file over 40 kB holds more than one thing."""
-    return [f"{path.relative_to(root)}: {path.stat().st_size} bytes" for path in files
-            if path.suffix == ".py" and path.stat().st_size > FILE_BYTES]
+    return [
+        f"{path.relative_to(root)}: {path.stat().st_size} bytes"
+        for path in files
+        if path.suffix == ".py" and path.stat().st_size > FILE_BYTES
+    ]
 
 
 def collection_links(root: Path) -> list[str]:
@@ -430,4 +446,5 @@ def rules_without(rules: dict[str, Any], marks: list[dict[str, str]]) -> list[st
     shown = {mark["rule"] for mark in marks if mark["state"] == getattr(rules.get(mark["rule"]), "severity", "fail")}
     unknown = sorted({mark["rule"] for mark in marks} - set(rules))
     return [f"{rule}: no test with a mark rule('{rule}', <its severity>)" for rule in sorted(set(rules) - shown)] + [
-        f"{rule}: marked in a test, but no such rule" for rule in unknown]
+        f"{rule}: marked in a test, but no such rule" for rule in unknown
+    ]

@@ -18,8 +18,19 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.artifact
 
 SHIPPED = {
-    "CHANGELOG.rst", "FILES.json", "LICENSE", "MANIFEST.json", "README.md", "changelogs", "docs", "meta", "playbooks",
-    "plugins", "roles", "schemas", "tests",
+    "CHANGELOG.rst",
+    "FILES.json",
+    "LICENSE",
+    "MANIFEST.json",
+    "README.md",
+    "changelogs",
+    "docs",
+    "meta",
+    "playbooks",
+    "plugins",
+    "roles",
+    "schemas",
+    "tests",
 }
 NEVER = ("__pycache__", ".venv", ".cache", ".git", ".pyc", ".retry", ".qcow2", ".img")
 
@@ -40,15 +51,18 @@ def test_contents(built):
     names = [member.name for member in members]
     assert {name.partition("/")[0] for name in names} <= SHIPPED
     assert [name for name in names if any(word in name for word in NEVER)] == []
-    assert {name.split("/")[1] for name in names if name.startswith("tests/")} <= {
-        "conftest.py", "fixtures", "unit"}
+    assert {name.split("/")[1] for name in names if name.startswith("tests/")} <= {"conftest.py", "fixtures", "unit"}
     assert [member.name for member in members if member.issym()] == []
     assert built.stat().st_size < 5_000_000
 
 
 def test_every_source_is_shipped(installed):
-    sources = {path.relative_to(ROOT) for below in ("plugins", "roles", "playbooks", "schemas")
-               for path in (ROOT / below).rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    sources = {
+        path.relative_to(ROOT)
+        for below in ("plugins", "roles", "playbooks", "schemas")
+        for path in (ROOT / below).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
     assert [str(path) for path in sorted(sources) if not (installed / path).exists()] == []
 
 
@@ -56,10 +70,11 @@ def test_ansible_doc_reads_every_module(installed):
     environment = {"ANSIBLE_COLLECTIONS_PATH": str(installed.parents[2])}
     modules = [f"railwright.fabric.{path.stem}" for path in checks.python_files(ROOT, checks.MODULES)]
     assert modules
-    done = artifact.run("ansible-doc", "-t", "module", "--json", *modules, cwd=installed.parents[2],
-                        environment=environment)
+    done = artifact.run(
+        "ansible-doc", "-t", "module", "--json", *modules, cwd=installed.parents[2], environment=environment
+    )
     assert done.returncode == 0, done.stdout
-    documents = json.loads(done.stdout[done.stdout.index("{"):])
+    documents = json.loads(done.stdout[done.stdout.index("{") :])
     assert sorted(documents) == sorted(modules)
     for name, document in documents.items():
         assert Path(document["doc"]["filename"]).is_relative_to(installed), name

@@ -28,8 +28,9 @@ def awx_vars():
 
 
 def command(*argv):
-    return subprocess.run([BIN / argv[0], *argv[1:]], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        [BIN / argv[0], *argv[1:]], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
 
 
 def test_playbook_passes_the_syntax_check():
@@ -79,8 +80,15 @@ def test_an_environment_without_the_project_would_be_seen(tmp_path, monkeypatch)
     monkeypatch.setattr(awx_job, "COLLECTIONS", "requirements_collections:~/.ansible/collections")
     project = tmp_path / "project.yml"
     project.write_text("- hosts: all\n  tasks:\n    - ansible.builtin.import_role: {name: railwright.fabric.none}\n")
-    monkeypatch.setattr(awx_job, "copy_project", lambda target, root=ROOT: (
-        target.mkdir(parents=True), (target / "site.yml").write_text(project.read_text()), target)[-1])
+    monkeypatch.setattr(
+        awx_job,
+        "copy_project",
+        lambda target, root=ROOT: (
+            target.mkdir(parents=True),
+            (target / "site.yml").write_text(project.read_text()),
+            target,
+        )[-1],
+    )
     hosts = tmp_path / "hosts.yml"
     hosts.write_text("all: {hosts: {node1: {}}}\n", encoding="utf-8")
     assert awx_job.run(tmp_path / "runner", "site.yml", hosts, arguments="--syntax-check").rc != 0

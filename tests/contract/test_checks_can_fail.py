@@ -28,9 +28,13 @@ def plant(root, name, text):
 
 @pytest.mark.parametrize(
     "line",
-    ["import yaml", "from ansible.module_utils import basic", "from ansible_collections.x import y",
-     "from .... import z",
-     "def f():\n    import requests"],
+    [
+        "import yaml",
+        "from ansible.module_utils import basic",
+        "from ansible_collections.x import y",
+        "from .... import z",
+        "def f():\n    import requests",
+    ],
 )
 def test_core_imports(tmp_path, line):
     plant(tmp_path, f"{checks.CORE}/parse/tool.py", FUTURE + line + "\n")
@@ -44,9 +48,12 @@ def test_core_imports_accepts_the_library_and_itself(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["def f(a: int | None): pass\n", FUTURE + "match 1:\n    case 1: pass\n",
-     FUTURE + "@dataclass(frozen=True, slots=True)\nclass A: pass\n",
-     FUTURE + "@dataclasses.dataclass(kw_only=True)\nclass A: pass\n"],
+    [
+        "def f(a: int | None): pass\n",
+        FUTURE + "match 1:\n    case 1: pass\n",
+        FUTURE + "@dataclass(frozen=True, slots=True)\nclass A: pass\n",
+        FUTURE + "@dataclasses.dataclass(kw_only=True)\nclass A: pass\n",
+    ],
 )
 def test_node_syntax(tmp_path, text):
     plant(tmp_path, f"{checks.CORE}/model/a.py", text)
@@ -55,8 +62,13 @@ def test_node_syntax(tmp_path, text):
 
 @pytest.mark.parametrize(
     "line",
-    ["from ansible.module_utils.six import text_type", "import requests", "from ..plugin_utils import x", "import yaml",
-     "from ansible.errors import AnsibleError"],
+    [
+        "from ansible.module_utils.six import text_type",
+        "import requests",
+        "from ..plugin_utils import x",
+        "import yaml",
+        "from ansible.errors import AnsibleError",
+    ],
 )
 def test_module_imports(tmp_path, line):
     plant(tmp_path, f"{checks.MODULES}/thing.py", FUTURE + line + "\n")
@@ -150,8 +162,11 @@ def test_role_arguments(tmp_path):
 
 @pytest.mark.parametrize(
     "tasks",
-    ["- {name: A, ansible.builtin.command: x, register: result}", "- {name: A, ansible.builtin.set_fact: {mtu: 1}}",
-     "- {block: [{name: A, ansible.builtin.command: x, loop: [], loop_control: {loop_var: entry}}]}"],
+    [
+        "- {name: A, ansible.builtin.command: x, register: result}",
+        "- {name: A, ansible.builtin.set_fact: {mtu: 1}}",
+        "- {block: [{name: A, ansible.builtin.command: x, loop: [], loop_control: {loop_var: entry}}]}",
+    ],
 )
 def test_role_prefixes(tmp_path, tasks):
     assert checks.role_prefixes(role(tmp_path, OPTION, "some_role_mtu: 9000\n")) == []
@@ -216,8 +231,11 @@ def test_stale_documents(tmp_path):
 
 
 def test_rules_without_a_test():
-    marks = [{"test": "t", "rule": "a", "state": "fail"}, {"test": "t", "rule": "b", "state": "pass"},
-             {"test": "t", "rule": "gone", "state": "fail"}]
+    marks = [
+        {"test": "t", "rule": "a", "state": "fail"},
+        {"test": "t", "rule": "b", "state": "pass"},
+        {"test": "t", "rule": "gone", "state": "fail"},
+    ]
     assert len(checks.rules_without({"a": 1, "b": 1}, marks)) == 2
 
 
@@ -258,8 +276,13 @@ def run_copy(tmp_path, environment):
     plant(tmp_path, "test_a.py", TEST)
     plant(tmp_path, "pytest.ini", f"[pytest]\npythonpath = {ROOT}/collections\naddopts = -p no:cacheprovider\n")
     clean = {key: value for key, value in os.environ.items() if key not in {"CI", "RAILWRIGHT_TALLY"}}
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-rA", tmp_path], cwd=tmp_path, capture_output=True,
-                          text=True, env={**clean, **environment}).stdout
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rA", tmp_path],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**clean, **environment},
+    ).stdout
 
 
 def test_unlisted_skip_fails_in_ci_only(tmp_path):

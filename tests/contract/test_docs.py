@@ -44,8 +44,7 @@ def test_example_spec_holds_the_schema(path):
 OTHERS = [path for path in sorted(ROOT.glob("inventories/*/*_vars/**/*.yml")) if path not in SPECS]
 
 
-@pytest.mark.parametrize("path", OTHERS,
-                         ids=lambda path: str(path.relative_to(ROOT / "inventories")))
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: str(path.relative_to(ROOT / "inventories")))
 def test_example_variables_hold_the_schema(path):
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     data = checks.load_yaml(path) or {}
@@ -85,6 +84,7 @@ def test_readme_shows_the_two_commands():
 
 def test_changelog_fragments_are_valid():
     assert sorted((ROOT / "changelogs/fragments").glob("*.yml")), "a change needs a fragment"
-    done = subprocess.run([Path(sys.executable).parent / "antsibull-changelog", "lint"], cwd=ROOT, capture_output=True,
-                          text=True)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "antsibull-changelog", "lint"], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
