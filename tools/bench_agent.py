@@ -28,15 +28,20 @@ sys.modules["archive"] = archive
 spec.loader.exec_module(archive)
 core = pathlib.Path(core)
 files = {str(path.relative_to(core)): path.read_text("utf-8") for path in sorted(core.rglob("*.py"))}
-archive.MAIN = (
+recorded = (
     "import railwright.agent.main as agent\\n"
     "from railwright.ports import RecordedPort\\n"
-    "agent.LocalPort = lambda: RecordedPort(%r)\\n"
-    "code = agent.main()\\n" % root
+    "agent.LocalPort = lambda: RecordedPort(%r)\\n" % root
 )
+archive.MAIN = recorded + "agent.run()\\n"
 pathlib.Path(target).write_bytes(archive.build(archive.pack_sources(files)))
 # A child's ru_maxrss begins with what its parent had before exec (getrusage(2)): the process itself knows better.
-archive.MAIN += "import sys\\nsys.stderr.write(open('/proc/self/status').read())\\n"
+archive.MAIN = recorded + (
+    "import os, sys\\n"
+    "end = os._exit\\n"
+    "os._exit = lambda code: (os.write(2, open('/proc/self/status', 'rb').read()), end(code))\\n"
+    "agent.run()\\n"
+)
 pathlib.Path(peak).write_bytes(archive.build(archive.pack_sources(files)))
 """
 

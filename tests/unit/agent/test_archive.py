@@ -15,7 +15,9 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.agent imp
 
 CORE = Path(archive.__file__).resolve().parent.parent
 SOURCES = {
-    "agent/main.py": "import sys\n\n\ndef main():\n    print(sys.argv[1], __spec__.cached or __file__)\n    return 3\n"
+    "agent/main.py": (
+        "import sys\n\n\ndef run():\n    print(sys.argv[1], __spec__.cached or __file__)\n    raise SystemExit(3)\n"
+    )
 }
 
 
@@ -48,7 +50,7 @@ def test_byte_code_is_what_runs(tmp_path):
         assert {"__main__.py", "__main__.pyc", "railwright/agent/main.py", "railwright/agent/main.pyc"} <= set(names)
         assert {info.date_time for info in listing.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert listing.read("railwright/agent/main.pyc")[4:8] == b"\x01\x00\x00\x00"
-    install(program, built.replace(b"return 3", b"return 4"))
+    install(program, built.replace(b"Exit(3)", b"Exit(4)"))
     assert subprocess.run([str(program), "x"], capture_output=True, check=False).returncode == 3
 
 
@@ -58,7 +60,7 @@ def test_another_interpreter_falls_back_to_the_source(tmp_path):
     built = archive.build(archive.pack_sources({"__init__.py": "", "agent/__init__.py": "", **SOURCES}))
     # Byte code of an interpreter that is no longer there, and a source that can be told from it.
     old = built.replace(importlib.util.MAGIC_NUMBER + b"\x01\x00\x00\x00", b"\x01\x02\r\n\x01\x00\x00\x00")
-    program = install(tmp_path / "railwright", old.replace(b"return 3", b"return 4"))
+    program = install(tmp_path / "railwright", old.replace(b"Exit(3)", b"Exit(4)"))
     done = subprocess.run([str(program), "x"], capture_output=True, check=False)
     assert done.returncode == 4, done.stderr
 

@@ -17,7 +17,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agen
 from tests.unit.apply.simulated import intent, rail
 from tests.unit.fakes import FakePort
 
-SOURCES = pack_sources({"agent/main.py": "def main():\n    return 0\n"})
+SOURCES = pack_sources({"agent/main.py": "def run():\n    return 0\n"})
 
 
 def node(**tools):
@@ -113,7 +113,7 @@ def test_agent_that_does_not_start_is_rolled_back():
     apply_agent(port, digest(SOURCES), SOURCES)
     before = port.files[PROGRAM]
     port.tools[f"{PROGRAM} --version"] = (126, "Permission denied")
-    newer = pack_sources({"agent/main.py": "def main():\n    return 1\n"})
+    newer = pack_sources({"agent/main.py": "def run():\n    return 1\n"})
     with pytest.raises(ApplyError, match=r"Permission denied"):
         apply_agent(port, digest(newer), newer)
     assert port.files[PROGRAM] == before

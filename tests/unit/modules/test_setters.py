@@ -134,7 +134,7 @@ def test_what_is_left_alone_is_a_warning(run, node):
 
 
 def test_agent_digest_first_then_sources(run, node):
-    sources = pack_sources({"agent/main.py": "def main():\n    return 0\n"})
+    sources = pack_sources({"agent/main.py": "def run():\n    return 0\n"})
     node.tools[f"{PROGRAM} --version"] = ""
     node.tools["systemctl enable"] = lambda port: port.write(ENABLED, "") or ""
     first = run("node_agent", digest=digest(sources))

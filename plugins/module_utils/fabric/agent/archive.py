@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Mapping, Optional
 
 PACKAGE = "railwright"
-MAIN = f"from {PACKAGE}.agent.main import main\n\nraise SystemExit(main())\n"
+MAIN = f"from {PACKAGE}.agent.main import run\n\nrun()\n"
 # The end-of-central-directory record without its comment (APPNOTE.TXT 4.3.16).
 _END = 22
 _TIME = (1980, 1, 1, 0, 0, 0)

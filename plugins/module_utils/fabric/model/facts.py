@@ -7,9 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Optional
 
+from .base import Model
 
-@dataclass(frozen=True)
-class Unread:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unread(Model):
     """Something that a probe could not read.
 
     ``source`` is the file or command line, ``reason`` what happened, ``subject`` what it is about: a section of the
@@ -21,8 +23,8 @@ class Unread:
     subject: str
 
 
-@dataclass(frozen=True)
-class Gid:
+@dataclass(frozen=True, eq=False, repr=False)
+class Gid(Model):
     """One non-zero entry of a port's GID table; ``kind`` is the kernel's word: ``IB/RoCE v1`` or ``RoCE v2``."""
 
     index: int
@@ -31,8 +33,8 @@ class Gid:
     netdev: Optional[str] = None
 
 
-@dataclass(frozen=True)
-class RdmaPort:
+@dataclass(frozen=True, eq=False, repr=False)
+class RdmaPort(Model):
     """One port of an RDMA device. ``rate_gbps`` is the total rate (Gbit/s), MTUs are in bytes."""
 
     number: int
@@ -51,8 +53,8 @@ class RdmaPort:
     hw_counters: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class RdmaDevice:
+@dataclass(frozen=True, eq=False, repr=False)
+class RdmaDevice(Model):
     """One RDMA device. ``pci`` is ``dddd:bb:dd.f``; ``soft`` is true for rxe and siw."""
 
     name: str
@@ -70,8 +72,8 @@ class RdmaDevice:
     ports: tuple[RdmaPort, ...] = ()
 
 
-@dataclass(frozen=True)
-class Netdev:
+@dataclass(frozen=True, eq=False, repr=False)
+class Netdev(Model):
     """One network device. ``speed_mbps`` is ``None`` where the driver does not know it (virtio says -1)."""
 
     name: str
@@ -98,8 +100,8 @@ class Netdev:
     addresses: tuple[str, ...] = ()  # "10.0.0.1/24", link-local ones included
 
 
-@dataclass(frozen=True)
-class Pci:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pci(Model):
     """One PCI function of a network class (02xx) or an RDMA one, whether a driver holds it or not."""
 
     address: str
@@ -111,8 +113,8 @@ class Pci:
     path: Optional[str] = None
 
 
-@dataclass(frozen=True)
-class Neighbour:
+@dataclass(frozen=True, eq=False, repr=False)
+class Neighbour(Model):
     """An LLDP neighbour of a netdev."""
 
     netdev: str
@@ -120,8 +122,8 @@ class Neighbour:
     port: str
 
 
-@dataclass(frozen=True)
-class System:
+@dataclass(frozen=True, eq=False, repr=False)
+class System(Model):
     """The node itself. ``distribution`` and ``release`` are ID and VERSION_ID of os-release."""
 
     hostname: Optional[str] = None
@@ -137,8 +139,8 @@ class System:
     product: Optional[str] = None  # DMI's product name
 
 
-@dataclass(frozen=True)
-class NodeFacts:
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeFacts(Model):
     """All that one probe of a node found. A section is ``None`` when it could not be read at all."""
 
     schema: int = 1

@@ -7,11 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
+from .base import Model
+
 PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, eq=False, repr=False)
+class Finding(Model):
     """One rule's judgement of one subject.
 
     ``caused_by`` is the ``key`` of the root finding that this one follows from; ``waived`` the reason of the waiver
@@ -39,8 +41,8 @@ class Finding:
         return f"{self.rule}@{place}" + (f">{self.peer}" if self.peer else "")
 
 
-@dataclass(frozen=True)
-class PairResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairResult(Model):
     """An active probe from ``host`` to ``peer`` over ``rail``.
 
     ``kind`` is ``mtu`` (a full-size unfragmented packet) or ``bandwidth``. ``value`` is bytes or Gbit/s; for ``mtu`` it

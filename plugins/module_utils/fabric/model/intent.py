@@ -7,11 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
+from .base import Model
+
 SCHEMA = 1
 
 
-@dataclass(frozen=True)
-class DeviceMatch:
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceMatch(Model):
     """How to find a NIC function; every key that is set must hold. No netdev name: names move, hardware does not."""
 
     pci: Optional[str] = None  # "0000:18:00.0"
@@ -21,8 +23,8 @@ class DeviceMatch:
     guid: Optional[str] = None  # node GUID, "0x" + 16 hex digits
 
 
-@dataclass(frozen=True)
-class PortIntent:
+@dataclass(frozen=True, eq=False, repr=False)
+class PortIntent(Model):
     """One port of a rail: the first entry of ``match`` that finds a function wins."""
 
     match: tuple[DeviceMatch, ...]
@@ -30,8 +32,8 @@ class PortIntent:
     leaf: Optional[str] = None
 
 
-@dataclass(frozen=True)
-class Bond:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bond(Model):
     """A bond over the rail's ports; ``mode`` is the kernel's name (802.3ad, active-backup …)."""
 
     mode: str
@@ -40,8 +42,8 @@ class Bond:
     miimon_ms: int = 100
 
 
-@dataclass(frozen=True)
-class TrafficClass:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrafficClass(Model):
     """One ETS traffic class; ``share`` is a percentage, set for tsa ``ets`` only."""
 
     tc: int
@@ -50,8 +52,8 @@ class TrafficClass:
     share: Optional[int] = None
 
 
-@dataclass(frozen=True)
-class Qos:
+@dataclass(frozen=True, eq=False, repr=False)
+class Qos(Model):
     """Lossless RoCE as one rail needs it. ``tos`` and ``traffic_class`` are bytes (DSCP << 2 | ECT)."""
 
     profile: str  # pfc+dcqcn | pfc | dcqcn | lossy
@@ -66,8 +68,8 @@ class Qos:
     cable_length_m: Optional[int] = None
 
 
-@dataclass(frozen=True)
-class Partition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition(Model):
     """An InfiniBand partition; ``pkey`` without the membership bit."""
 
     name: str
@@ -75,8 +77,8 @@ class Partition:
     ipoib: bool = False
 
 
-@dataclass(frozen=True)
-class InfiniBand:
+@dataclass(frozen=True, eq=False, repr=False)
+class InfiniBand(Model):
     """What an InfiniBand rail expects of its subnet."""
 
     subnet_managers: str  # hosts | switch | ufm | external
@@ -84,8 +86,8 @@ class InfiniBand:
     subnet_prefix: Optional[str] = None
 
 
-@dataclass(frozen=True)
-class RailIntent:
+@dataclass(frozen=True, eq=False, repr=False)
+class RailIntent(Model):
     """One rail of one node.
 
     MTUs in bytes: ``host_mtu`` of the netdev, ``path_mtu`` of RDMA, ``switch_mtu`` of the leaf port.
@@ -114,16 +116,16 @@ class RailIntent:
     infiniband: Optional[InfiniBand] = None
 
 
-@dataclass(frozen=True)
-class Acceptance:
+@dataclass(frozen=True, eq=False, repr=False)
+class Acceptance(Model):
     """Bounds of ``prove``: ``bandwidth`` is a ratio of the line rate (<= 1) or an absolute value in Gbit/s."""
 
     bandwidth: float = 0.9
     latency_us: Optional[float] = None
 
 
-@dataclass(frozen=True)
-class Waiver:
+@dataclass(frozen=True, eq=False, repr=False)
+class Waiver(Model):
     """A finding that the site accepts for a while. ``until`` is an ISO date, the last day on which it holds."""
 
     rule: str
@@ -133,8 +135,8 @@ class Waiver:
     rail: Optional[str] = None
 
 
-@dataclass(frozen=True)
-class NodeIntent:
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeIntent(Model):
     """The whole intent of one node."""
 
     schema: int

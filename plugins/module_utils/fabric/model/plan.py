@@ -7,9 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from .base import Model
 
-@dataclass(frozen=True)
-class WriteFile:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WriteFile(Model):
     """Write a whole file, atomically; ``mode`` as octal number."""
 
     path: str
@@ -17,15 +19,15 @@ class WriteFile:
     mode: int = 0o644
 
 
-@dataclass(frozen=True)
-class RemoveFile:
+@dataclass(frozen=True, eq=False, repr=False)
+class RemoveFile(Model):
     """Remove a file that we own."""
 
     path: str
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Model):
     """Run a tool; it fails when the exit code is not 0."""
 
     argv: tuple[str, ...]
@@ -35,8 +37,8 @@ class Run:
 Action = Union[WriteFile, RemoveFile, Run]
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, eq=False, repr=False)
+class Step(Model):
     """One change of one setting, in words of the field.
 
     ``subject`` is a rail, a file or a unit; ``setting`` names what changes (``MTU``, ``address`` …); ``before`` and
@@ -59,8 +61,8 @@ class Step:
         return f"{text} [after: {self.depends_on}]" if self.depends_on else text
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Model):
     """Steps in their order, then ``settle``: actions that make them effective, run once when any step was taken.
 
     ``notes`` say what the planner leaves alone although the intent names it, and why; each is one sentence.

@@ -10,7 +10,8 @@ from typing import Iterable, Optional
 from ..errors import ParseError
 
 UNLIMITED = "unlimited"
-_ULIMIT = re.compile(r"max locked memory +\((?:kbytes|\d+-byte blocks), -l\) +(unlimited|\d+)")
+# Compiled when it is used: a health check reads files.
+_ULIMIT = r"max locked memory +\((?:kbytes|\d+-byte blocks), -l\) +(unlimited|\d+)"
 
 
 def hard_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
@@ -35,7 +36,7 @@ def hard_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
 
 def ulimit_memlock(text: str) -> str:
     """The limit in ``ulimit -a``: ``unlimited``, or kbytes as digits."""
-    match = _ULIMIT.search(text)
+    match = re.search(_ULIMIT, text)
     if match is None:
         raise ParseError("no line 'max locked memory'", "ulimit:1", text.strip()[:80])
     return match.group(1)

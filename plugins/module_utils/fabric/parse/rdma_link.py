@@ -26,7 +26,8 @@ _PHYSICAL = {
     "LINK_ERROR_RECOVER": "LinkErrorRecovery",
     "PHY_TEST": "Phy Test",
 }
-_HEAD = re.compile(r"(?:link|\d+/\d+:) +([^\s/]+)/(\d{1,3}):? +(\S.*)")
+# Compiled when it is used: a health check reads JSON.
+_HEAD = r"(?:link|\d+/\d+:) +([^\s/]+)/(\d{1,3}):? +(\S.*)"
 
 
 def parse(text: str) -> tuple[RdmaDevice, ...]:
@@ -37,7 +38,7 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
     for number, line in numbered(text):
         if line.startswith(" ") and line.split()[0].startswith("caps:"):
             continue
-        head = _HEAD.fullmatch(line)
+        head = re.fullmatch(_HEAD, line)
         if head is None:
             raise wrong(TOOL, number, line, "no line of the form 'link DEVICE/PORT state …'")
         words = head.group(3).split()

@@ -7,12 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable, Optional
 
+from ..model.base import Model
 from ..model.facts import Netdev, NodeFacts, Pci, RdmaDevice, RdmaPort
 from ..model.intent import DeviceMatch, NodeIntent, PortIntent, RailIntent
 
 
-@dataclass(frozen=True)
-class BoundPort:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundPort(Model):
     """One port of a rail and what carries it. ``problem`` is empty, or says why it could not be bound."""
 
     intent: PortIntent
@@ -28,8 +29,8 @@ class BoundPort:
         return self.pci is not None or self.netdev is not None or self.rdma is not None
 
 
-@dataclass(frozen=True)
-class BoundRail:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundRail(Model):
     """A rail with its ports.
 
     ``netdev_name`` is the netdev that carries the rail's address: the port's, the bond's, or the VLAN's above them. For
