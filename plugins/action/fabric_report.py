@@ -39,6 +39,7 @@ class ActionModule(ActionBase):
                 "report_dir": {"type": "path"},
                 "report": {"type": "path"},
                 "on_unknown": {"type": "str", "choices": ["fail", "pass"], "default": "fail"},
+                "advisory": {"type": "bool", "default": False},
             }
         )
         result["changed"] = False
@@ -50,14 +51,21 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=str(error))
             return result
         folder = Path(options["report_dir"] or _folder(options["report"], document)).absolute()
-        if not self._task.check_mode:
+        if self._task.check_mode:
+            where = "Check mode: nothing was written"
+        else:
             report_files.write(document, folder)
+            where = f"See {folder / 'report.html'}"
         self._display.display(report_terminal.render(document, self._display.columns, ANSIBLE_COLOR))
         verdict = document["verdict"]
         result.update({key: document[key] for key in ("verdict", "exit_code", "counts", "coverage")})
         result["report"] = str(folder / "report.html")
-        if verdict == "fail" or (verdict == "unknown" and options["on_unknown"] == "fail"):
-            result.update(failed=True, msg=f"{verdict}: {headline(document)}. See {result['report']}")
+        if options["advisory"]:
+            result["msg"] = (
+                f"{headline(document)}: the nodes as they are, without the changes that this run only predicts"
+            )
+        elif verdict == "fail" or (verdict == "unknown" and options["on_unknown"] == "fail"):
+            result.update(failed=True, msg=f"{verdict}: {headline(document)}. {where}")
         return result
 
 

@@ -56,6 +56,12 @@ options:
     type: str
     choices: [fail, pass]
     default: fail
+  advisory:
+    description:
+      - Whether to judge without failing. C(site.yml) does so in check mode, where the nodes lack the changes that the
+        run only predicts.
+    type: bool
+    default: false
 notes:
   - Writing a report is no change of the fabric, so the task never reports one.
 requirements:

@@ -146,7 +146,7 @@ def first_runs(lab):
     lab.reset()
     converged = ConvergedLab(lab)
     before = {node: converged.fingerprint(node) for node in lab.config.node_names}
-    predicted = converged.playbook("site.yml", "--check", "--diff", check=False)
+    predicted = converged.playbook("site.yml", "--check", "--diff", "-v")
     written = {node: before[node] ^ converged.fingerprint(node) for node in lab.config.node_names}
     done = converged.playbook("site.yml", "--diff")
     lab.snapshot(SNAPSHOT)
