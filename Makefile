@@ -47,15 +47,17 @@ test: ## all tiers, the representative cases: what CI runs
 
 .PHONY: test-full
 test-full: ## every matrix; long
-	@$(BOOT) tools/run_tiers.py --venv '$(VENV)' lint unit unit-bare unit-py39 contract artifact molecule lab-test-full
+	@$(BOOT) tools/run_tiers.py --venv '$(VENV)' lint unit-full unit-bare unit-py39 contract artifact molecule lab-test-full
 BOOT := python3
 
 .PHONY: lint
-lint: lint-python lint-yaml lint-ansible lint-words ## every linter
+lint: setup ## every linter, two at a time
+	@$(MAKE) -j2 -O lint-ansible lint-python lint-yaml lint-words
 
 .PHONY: lint-python
-lint-python: setup ## ruff, mypy --strict on the core, and nothing newer than Python 3.9 on nodes
+lint-python: setup ## ruff and its format, mypy --strict on the core, and nothing newer than Python 3.9 on nodes
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy plugins/module_utils/fabric
 	@if files=$$(find plugins/modules plugins/module_utils -name '*.py') && [ -n "$$files" ]; then \
 	  echo "vermin: Python 3.9 on nodes"; $(BIN)/vermin -q --no-tips --violations --eval-annotations -t=3.9- $$files; fi
@@ -74,11 +76,15 @@ lint-words: setup ## spelling
 
 .PHONY: unit
 unit: setup ## the core against fixtures, transcripts and properties
-	$(PYTEST) tests/unit $(SELECT)
+	$(PYTEST) tests/unit -q -n 2 -m 'not full' $(SELECT)
+
+.PHONY: unit-full
+unit-full: setup ## the same with the slow cases and many more examples of each property
+	$(PYTEST) tests/unit -q -n 2 --hypothesis-profile=full $(SELECT)
 
 .PHONY: unit-bare
 unit-bare: setup ## the same with Ansible out of reach: the core must not need it
-	$(PYTEST) tests/unit --without-ansible -q $(SELECT)
+	$(PYTEST) tests/unit --without-ansible -q -m 'not full' $(SELECT)
 
 .PHONY: unit-py39
 unit-py39: setup ## the same under Python 3.9, where there is one: the oldest on managed nodes
@@ -86,7 +92,7 @@ unit-py39: setup ## the same under Python 3.9, where there is one: the oldest on
 
 .PHONY: contract
 contract: setup ## what the house promises about itself
-	$(PYTEST) tests/contract -m 'not artifact' $(SELECT)
+	$(PYTEST) tests/contract -q -n 2 -m 'not artifact' $(SELECT)
 
 .PHONY: artifact
 artifact: setup ## build the collection, install it into an empty path, sanity and units there

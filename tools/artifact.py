@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-HOME = ROOT / ".cache" / "ansible-test-home"
+# In the person's cache: the environments that ansible-test builds serve every clone.
+HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "railwright" / "ansible-test-home"
 # Not run: pslint and shellcheck look at files that the collection has none of; pylint's part is ruff's here, and what
 # ansible adds to it (no subprocess, no _) is not for a core that knows no Ansible.
 SANITY_SKIPS = ("pslint", "shellcheck", "pylint")

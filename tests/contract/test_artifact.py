@@ -19,6 +19,7 @@ pytestmark = pytest.mark.artifact
 
 SHIPPED = {
     "CHANGELOG.rst",
+    "CONTRIBUTING.md",
     "FILES.json",
     "LICENSE",
     "MANIFEST.json",
@@ -51,7 +52,12 @@ def test_contents(built):
     names = [member.name for member in members]
     assert {name.partition("/")[0] for name in names} <= SHIPPED
     assert [name for name in names if any(word in name for word in NEVER)] == []
-    assert {name.split("/")[1] for name in names if name.startswith("tests/")} <= {"conftest.py", "fixtures", "unit"}
+    assert {name.split("/")[1] for name in names if name.startswith("tests/")} <= {
+        "conftest.py",
+        "fixtures",
+        "sanity",
+        "unit",
+    }
     assert [member.name for member in members if member.issym()] == []
     assert built.stat().st_size < 5_000_000
 

@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""playbooks/discover.yml from recorded nodes to an inventory that the resolver takes."""
+"""playbooks/discover.yml, rdma_info and write_discovery, from recorded nodes to an inventory for the resolver."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse imp
     show_gids,
     sysfs,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit import trees
@@ -78,14 +78,12 @@ def test_the_sample_itself_is_understood(parse):
 
 
 @PARSERS
-@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_any_text_parses_or_is_a_parse_error(parse, data):
     outcome(parse, data.draw(st.text()))
 
 
 @PARSERS
-@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_a_damaged_output_parses_or_is_a_parse_error(parse, data):
     sample = SAMPLES[parse]
@@ -125,7 +123,6 @@ def test_cut_json_is_refused(parse):
 
 
 @pytest.mark.parametrize("parse", [ip_address.parse, lldp.parse, rdma_link.parse, rdma_dev.parse])
-@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_any_json_parses_or_is_a_parse_error(parse, data):
     keys = st.sampled_from(

@@ -29,21 +29,18 @@ def quiet(parser, text):
         return None
 
 
-@hypothesis.settings(deadline=None)
 @hypothesis.given(st.sampled_from(PARSERS), st.text())
 def test_any_text(parser, text):
     result = quiet(parser, text)
     assert result is None or not result.ok
 
 
-@hypothesis.settings(deadline=None)
 @hypothesis.given(st.sampled_from(PARSERS), st.sampled_from(TEXTS), st.data())
 def test_spliced_text(parser, text, data):
     at = data.draw(st.integers(0, len(text)))
     quiet(parser, text[:at] + data.draw(st.text(max_size=20)) + text[at + data.draw(st.integers(0, 20)) :])
 
 
-@hypothesis.settings(deadline=None)
 @hypothesis.given(st.sampled_from(PARSERS), st.sampled_from(TEXTS), st.data())
 def test_dropped_tail(parser, text, data):
     text = text.rstrip()
