@@ -155,8 +155,23 @@ from ..module_utils.fabric.errors import FabricError
 from ..module_utils.fabric.model.codec import encode
 from ..module_utils.fabric.model.facts import NodeFacts
 from ..module_utils.fabric.ports import LocalPort, RecordedPort
-from ..module_utils.fabric.probe.captured import TOOLS, merge_captured
 from ..module_utils.fabric.probe.node import probe
+
+# Those of probe.captured, which is imported with a dozen parsers only when there is a text for one.
+TOOLS = (
+    "ibv_devinfo",
+    "rdma_link",
+    "ibstat",
+    "ibstatus",
+    "show_gids",
+    "rdma_dev",
+    "ibdev2netdev",
+    "ibv_devices",
+    "ip_address",
+    "lldpcli",
+    "lsmod",
+    "ulimit",
+)
 
 
 def main():
@@ -175,7 +190,10 @@ def main():
             facts = NodeFacts()
         else:
             facts = probe(LocalPort() if root == "/" else RecordedPort(root), module.params["detail"])
-        facts = merge_captured(facts, texts)
+        if texts:
+            from ..module_utils.fabric.probe.captured import merge_captured  # noqa: PLC0415
+
+            facts = merge_captured(facts, texts)
     except FabricError as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, facts=encode(facts))

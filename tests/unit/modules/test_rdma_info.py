@@ -46,6 +46,10 @@ def run(monkeypatch):
     return call
 
 
+def test_every_text_with_a_parser_is_a_parameter():
+    assert sorted(importlib.import_module(MODULE).TOOLS) == sorted(TOOLS)
+
+
 def test_a_recorded_node(run, tmp_path):
     result = run(root=str(trees.soft_roce(tmp_path)))
     assert result["changed"] is False

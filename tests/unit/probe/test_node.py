@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -104,6 +105,22 @@ def test_a_hung_rdma_is_told_and_the_rest_stands(copy):
     assert (entry.source, entry.reason) == ("rdma -j link show", "rdma did not return within 5 s")
     assert entry.subject == "rdma"
     assert replace(found, unread=()) == whole  # the netdevs of the ports come from their GIDs
+
+
+def test_what_rules_alone_need_is_left_out(copy):
+    whole = facts(copy)
+    commands = json.loads((copy / "commands.json").read_text())
+    kept = [entry for entry in commands if entry["argv"] != ["ibv_devinfo"]]
+    (copy / "commands.json").write_text(json.dumps(kept))
+    found = facts(copy, judged=False)
+    assert found.unread == ()
+    assert (found.memlock, found.lldp) == (None, None)
+    assert {port.active_mtu for device in found.rdma for port in device.ports} == {None}
+    # What rails are bound by is all there.
+    assert (found.pci, found.netdevs, found.management) == (whole.pci, whole.netdevs, whole.management)
+    assert [(device.name, device.pci, device.node_guid, device.ports[0].netdev) for device in found.rdma] == [
+        (device.name, device.pci, device.node_guid, device.ports[0].netdev) for device in whole.rdma
+    ]
 
 
 def test_a_hung_tool_of_this_machine(copy, tmp_path, monkeypatch):

@@ -56,7 +56,7 @@ def apply(
 
 def _unbound(port: Port, intent: NodeIntent) -> bool:
     """Whether a rail has no hardware."""
-    return any(bound.problem for rail in bind(intent, probe(port)) for bound in rail.ports)
+    return any(bound.problem for rail in bind(intent, probe(port, judged=False)) for bound in rail.ports)
 
 
 def _wait(port: Port, intent: NodeIntent, timer: Timer) -> bool:

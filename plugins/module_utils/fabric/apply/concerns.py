@@ -1,6 +1,9 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a node, concern by concern, from intent to done: what Ansible modules and the agent both call."""
+"""The settings of a node, concern by concern, from intent to done: what Ansible modules and the agent both call.
+
+Each concern imports its own planner: a module on a node compiles all that it imports, on every call.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,8 @@ from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import Plan
 from ..plan.guard import guard_jobs
-from ..plan.network import plan_network, read_network
-from ..plan.stack import plan_stack, read_stack
 from ..ports import Port
 from ..probe.node import probe
-from ..probe.packages import missing_packages
 from .run import Timer, converge
 
 Lock = Optional[AbstractContextManager[None]]
@@ -30,7 +30,7 @@ class _Eyes:
         self.facts = NodeFacts()
 
     def look(self) -> NodeFacts:
-        self.facts = probe(self.port, session=self.session)
+        self.facts = probe(self.port, session=self.session, judged=False)
         return self.facts
 
 
@@ -49,6 +49,9 @@ def apply_stack(
 
     :raises FabricError: see :func:`converge`.
     """
+    from ..plan.stack import plan_stack, read_stack  # noqa: PLC0415
+    from ..probe.packages import missing_packages  # noqa: PLC0415
+
     missing = missing_packages(port, packages)
     eyes = _Eyes(port, session)
 
@@ -76,6 +79,8 @@ def apply_network(
     :param session: the node's own address in the controller's session; the netdev that has it is never touched.
     :raises FabricError: see :func:`converge`.
     """
+    from ..plan.network import plan_network, read_network  # noqa: PLC0415
+
     eyes = _Eyes(port, session)
 
     def planner(interrupted: bool) -> Plan:

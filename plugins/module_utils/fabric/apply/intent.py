@@ -8,11 +8,9 @@ from contextlib import AbstractContextManager
 from typing import Optional
 
 from ..errors import IntentError
-from ..model.document import PATH, dump, load
+from ..model.document import PATH, load
 from ..model.intent import NodeIntent
 from ..model.plan import Plan
-from ..plan.files import read_files
-from ..plan.intent import plan_intent
 from ..ports import Port
 from .run import converge
 
@@ -21,6 +19,9 @@ Lock = Optional[AbstractContextManager[None]]
 
 def apply_intent(port: Port, intent: NodeIntent, lock: Lock = None, check: bool = False) -> Plan:
     """The intent document."""
+    from ..plan.files import read_files  # noqa: PLC0415 - other setters read the intent only
+    from ..plan.intent import plan_intent  # noqa: PLC0415
+
     return converge(
         port, lambda interrupted: plan_intent(intent, read_files(port, (PATH,))[PATH]), lock=lock, check=check
     )
@@ -40,7 +41,7 @@ def current_intent(port: Port, given: Optional[NodeIntent], check: bool) -> tupl
         if check and given is not None:
             return given, False
         raise
-    if given is None or dump(given) == dump(own):
+    if given is None or given == own:
         return own, True
     if check:
         return given, False

@@ -10,7 +10,6 @@ from ..errors import RefusedError
 from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import Plan
-from ..parse.rdma_resource import parse_users
 from ..ports import Port
 from ..probe.collect import Reader
 from ..resolve.bind import bind, soft_name
@@ -36,6 +35,8 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
             devices.update((name, rail.intent.name) for name in names if rail.intent.name in rails)
         if not devices:
             return
+        from ..parse.rdma_resource import parse_users  # noqa: PLC0415 - rarely needed
+
         reader = Reader(port)
         users = reader.tool(("rdma", "-j", "resource", "show", "qp"), parse_users, "rdma")
         if users is None:

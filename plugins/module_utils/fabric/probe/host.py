@@ -8,7 +8,6 @@ from typing import Optional
 
 from ..errors import MissingError
 from ..model.facts import Neighbour
-from ..parse import limits
 from ..parse import modules as parse_modules
 from .collect import Reader
 
@@ -27,6 +26,8 @@ def memlock(reader: Reader) -> Optional[str]:
 
 
 def _memlock(reader: Reader) -> str:
+    from ..parse import limits  # noqa: PLC0415 - a setter reads no limits, and compiles what it imports
+
     base = "/etc/security"
     paths = [f"{base}/limits.conf"]
     if reader.port.exists(f"{base}/limits.d"):

@@ -17,11 +17,12 @@ from .rdma import rdma
 from .system import system
 
 
-def probe(port: Port, detail: bool = False, session: Optional[str] = None) -> NodeFacts:
+def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, judged: bool = True) -> NodeFacts:
     """What a node is, live or recorded; it changes nothing and raises nothing for what a node lacks.
 
     :param detail: also the counters of RDMA ports, the firmware of netdevs and the accelerators.
     :param session: the node's own address in the controller's session, where the caller knows it better than we do.
+    :param judged: also what rules alone need: path MTUs (a process), the memlock limit and LLDP neighbours.
     """
     reader = Reader(port)
     network, accelerators = pci(reader, detail)
@@ -31,10 +32,10 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None) -> No
         management=management(reader, found, session),
         pci=network,
         netdevs=found,
-        rdma=rdma(reader, detail),
+        rdma=rdma(reader, detail, judged),
         modules=host.modules(reader),
-        memlock=host.memlock(reader),
-        lldp=host.neighbours(reader),
+        memlock=host.memlock(reader) if judged else None,
+        lldp=host.neighbours(reader) if judged else None,
         accelerators=accelerators,
         unread=tuple(reader.unread),
     )

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 
 from ..errors import MissingError, ReadError
 from ..model.facts import Gid, RdmaDevice, RdmaPort
-from ..parse import ibv_devinfo, rdma_link, sysfs
+from ..parse import rdma_link, sysfs
 from ..parse.text import guid, is_zero
 from .collect import Reader
 from .merge import merge_devices, settle
@@ -19,8 +19,8 @@ _EMPTY = b"0000:0000:0000:0000:0000:0000:0000:0000\n"
 _SOFT_DRIVERS = {"rxe": "rdma_rxe", "siw": "siw"}
 
 
-def rdma(reader: Reader, detail: bool) -> Optional[tuple[RdmaDevice, ...]]:
-    """All RDMA devices, in natural order. ``detail`` adds the counters.
+def rdma(reader: Reader, detail: bool, verbs: bool) -> Optional[tuple[RdmaDevice, ...]]:
+    """All RDMA devices, in natural order. ``detail`` adds the counters, ``verbs`` the active MTU.
 
     sysfs has no active MTU, and knows the netdev only of ports that have GIDs; ibv_devinfo and rdma add them. When
     one of the tools fails, the rest of the facts stands.
@@ -39,11 +39,17 @@ def rdma(reader: Reader, detail: bool) -> Optional[tuple[RdmaDevice, ...]]:
     if not devices:
         return ()
     links = reader.tool(("rdma", "-j", "link", "show"), rdma_link.parse, "rdma")
-    verbs = reader.tool(("ibv_devinfo",), ibv_devinfo.parse, "rdma")
+    told_by_verbs = _verbs(reader) if verbs else None
     known = {device.name for device in devices}
-    for told in (links, verbs):
+    for told in (links, told_by_verbs):
         devices = merge_devices(devices, [device for device in told or () if device.name in known])
     return tuple(settle(_with_netdevs(reader, device)) for device in devices)
+
+
+def _verbs(reader: Reader) -> Optional[tuple[RdmaDevice, ...]]:
+    from ..parse import ibv_devinfo  # noqa: PLC0415 - a setter does not run it, and compiles what it imports
+
+    return reader.tool(("ibv_devinfo",), ibv_devinfo.parse, "rdma")
 
 
 def natural(name: str) -> tuple[str, int, str]:
