@@ -210,6 +210,16 @@ def test_network_leaves_what_it_does_not_know_alone_and_says_so():
     )
 
 
+def test_network_says_that_it_sets_no_routes():
+    node = SimulatedNode()
+    stack(node)
+    routed = rail(0, gateways=("10.100.0.254",))
+    assert network(node, intent(routed)).notes == (
+        "rail0: no route by its gateway 10.100.0.254 is set; this version sets none",
+    )
+    assert network(SimulatedNode(), intent(rail(0))).notes == ()
+
+
 def test_stack_first_and_second_run():
     node = SimulatedNode()
     plan, missing = stack(node, packages=("rdma-core",))

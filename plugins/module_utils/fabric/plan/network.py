@@ -52,6 +52,9 @@ def plan_network(intent: NodeIntent, facts: NodeFacts, files: Files, interrupted
         if found:
             touched.append(rail.netdev.name)
             steps += found
+        if rail.intent.gateways:
+            gateways = ", ".join(rail.intent.gateways)
+            notes.append(f"{rail.intent.name}: no route by its gateway {gateways} is set; this version sets none")
     steps = [
         Step(step.subject, step.setting, step.before, step.after, step.actions, RECONFIGURE, step.depends_on)
         for step in steps
