@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+LAB_TIERS = ("molecule", "lab-test", "lab-test-full")
 LIMIT_SECONDS = 45 * 60  # for one tier; a hung tool must not take the whole run with it
 
 
@@ -35,6 +36,19 @@ def run_tier(tier: str, environment: dict[str, str]) -> int:
             make.wait()
 
 
+def lab_down(environment: dict[str, str]) -> None:
+    """Stop the lab, whatever became of the tiers; LAB_KEEP=1 leaves it for a look around."""
+    if os.environ.get("LAB_KEEP") == "1":
+        print("tiers: the lab is kept (LAB_KEEP=1); make lab-down stops it", flush=True)
+    elif subprocess.run(["make", "lab-down"], cwd=str(ROOT), env=environment, stdin=subprocess.DEVNULL).returncode:
+        print("tiers: the lab could not be stopped", flush=True)
+
+
+def terminated(_number: int, _frame: object) -> None:
+    """SIGTERM ends a run as Ctrl-C does: the tier first, then the lab."""
+    raise KeyboardInterrupt
+
+
 def counts(path: Path) -> dict[str, int]:
     """Add up what the pytest runs of a tier left behind."""
     total = {"passed": 0, "failed": 0, "skipped": 0}
@@ -50,6 +64,7 @@ def main() -> int:
     parser.add_argument("--venv", default=".venv")
     parser.add_argument("tiers", nargs="+")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, terminated)
     total = {"passed": 0, "failed": 0, "skipped": 0}
     table, worst = [], 0
     with tempfile.TemporaryDirectory() as folder:
@@ -71,6 +86,8 @@ def main() -> int:
             worst = worst or code
             if code == 130:
                 break
+        if any(tier in LAB_TIERS for tier, *_ in table):
+            lab_down(dict(os.environ, VENV=options.venv))
     print("\n%-14s %-13s %8s %8s %8s %8s" % ("tier", "result", "seconds", *total))
     for tier, result, seconds, seen in table:
         print("%-14s %-13s %8.0f %8d %8d %8d" % (tier, result, seconds, *seen.values()))
