@@ -19,7 +19,7 @@ NODES ?= 2
 SCENARIO ?= $(sort $(notdir $(patsubst %/molecule.yml,%,$(wildcard extensions/molecule/*/molecule.yml))))
 K ?=
 SELECT := $(if $(K),-k '$(K)')
-export RAILWRIGHT_LAB_NODES := $(NODES)
+export LAB_NODES := $(NODES)
 
 ##@ Use it
 .PHONY: help
@@ -43,7 +43,7 @@ test-fast: lint unit contract ## lint, unit and contract tests: under five minut
 
 .PHONY: test
 test: ## all tiers, the representative cases: what CI runs
-	@$(BOOT) tools/run_tiers.py --venv '$(VENV)' lint unit unit-bare contract artifact molecule lab-test
+	@$(BOOT) tools/run_tiers.py --venv '$(VENV)' lint unit unit-bare contract artifact molecule-one lab-test
 
 .PHONY: test-full
 test-full: ## every matrix; long
@@ -101,6 +101,10 @@ artifact: setup ## build the collection, install it into an empty path, sanity a
 .PHONY: molecule
 molecule: lab-up ## each role: converge, idempotence, check mode, verify (SCENARIO=name for one)
 	$(PY) tools/molecule.py $(SCENARIO)
+
+.PHONY: molecule-one
+molecule-one: ## the scenario that has most of the others before it
+	@$(MAKE) molecule SCENARIO=rail_network
 
 .PHONY: lab-test
 lab-test: lab-deps ## site.yml on real kernels, faults injected and found

@@ -44,6 +44,7 @@ def test_a_healthy_fabric_is_proved(converged_lab):
         assert left.returncode == 1, f"{node} still runs {left.stdout}"
 
 
+@pytest.mark.full
 def test_check_mode_says_what_it_would_send_and_sends_nothing(converged_lab):
     before = {port: state["counters"].get("tx_bytes", 0) for port, state in converged_lab.lab.ports().items()}
     played = converged_lab.playbook(PROVE, "--check", "-v")
@@ -65,6 +66,7 @@ def test_a_small_mtu_on_one_leaf_is_one_root_that_names_the_leaf(converged_lab):
     assert len(lost) == 2
 
 
+@pytest.mark.full
 def test_a_wrong_mtu_on_one_node_is_one_root_that_names_the_node(converged_lab):
     netdev = converged_lab.netdev("node1", "rail0")
     converged_lab.lab.run("node1", ["ip", "link", "set", "dev", netdev, "mtu", "1500"])
@@ -73,6 +75,7 @@ def test_a_wrong_mtu_on_one_node_is_one_root_that_names_the_node(converged_lab):
     assert "1500" in root["found"]
 
 
+@pytest.mark.full
 def test_a_rail_that_is_down_is_one_root(converged_lab):
     converged_lab.lab.link("node1", "rail0", False)
     root = only_root(converged_lab.playbook(PROVE, check=False))
@@ -80,6 +83,7 @@ def test_a_rail_that_is_down_is_one_root(converged_lab):
     assert root["remedy"]
 
 
+@pytest.mark.full
 def test_a_missing_address_sends_nothing_out_by_another_way(converged_lab):
     netdev = converged_lab.netdev("node1", "rail0")
     converged_lab.lab.run("node1", ["ip", "address", "flush", "dev", netdev])

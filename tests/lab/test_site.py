@@ -41,8 +41,12 @@ def test_the_first_run_converged_to_a_pass(first_runs):
     assert first_runs.done.changed()["node1"] > 0
 
 
-def test_the_second_run_changes_nothing_in_either_mode(converged_lab):
+def test_the_second_run_changes_nothing(converged_lab):
     assert converged_lab.playbook("site.yml").changed() == NOTHING
+
+
+@pytest.mark.full
+def test_check_mode_on_a_converged_fabric_predicts_nothing(converged_lab):
     assert converged_lab.playbook("site.yml", "--check").changed() == NOTHING
 
 
