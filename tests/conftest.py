@@ -126,7 +126,7 @@ def pytest_make_collect_report(collector):
 def pytest_terminal_summary(terminalreporter):
     """Leave the counts where run_tiers.py adds them up."""
     target = os.environ.get("RAILWRIGHT_TALLY")
-    if target:
+    if target and not hasattr(terminalreporter.config, "workerinput"):  # a worker's counts are in its controller's
         stats = terminalreporter.stats
         counts = {
             "passed": len(stats.get("passed", [])),
