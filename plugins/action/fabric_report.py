@@ -18,6 +18,18 @@ from ..plugin_utils.report_collect import node_result, pair_results
 from ..plugin_utils.report_common import Document, headline
 from ..plugin_utils.spec_inventory import NODES, resolve_site
 
+# What the roles register, the latest first: the nearest trouble is why a node was not judged.
+EARLIER = [
+    "node_agent_result",
+    "rail_network_result",
+    "rdma_stack_completed",
+    "rdma_stack_installed",
+    "rdma_stack_result",
+    "node_agent_intent_result",
+    "preflight_host",
+    "preflight_info",
+]
+
 
 class ActionModule(ActionBase):
     _requires_connection = False
@@ -32,7 +44,7 @@ class ActionModule(ActionBase):
                 "earlier": {
                     "type": "list",
                     "elements": "str",
-                    "default": ["fabric_failure", "preflight_host", "preflight_info"],
+                    "default": EARLIER,
                 },
                 "pairs": {"type": "str", "default": "fabric_pairs"},
                 "started": {"type": "str"},
@@ -74,13 +86,15 @@ def _document(task_vars: dict[str, Any], options: dict[str, Any]) -> Document:
     nodes = task_vars["groups"].get(NODES, [])
     variables = {**task_vars, "inventory_hostname": nodes[0]} if nodes else task_vars
     known, results, pairs = task_vars["hostvars"], {}, []
-    intents = resolve_site(variables)
+    site = resolve_site(variables)
+    played = {intent.host for intent in site} & set(task_vars.get("ansible_play_hosts_all", ()))
+    intents = [intent for intent in site if intent.host in played or not played]
     for intent in intents:
         results[intent.host] = node_result(known[intent.host], intent, options["results"], options["earlier"])
         pairs += pair_results(known[intent.host], intent.host, options["pairs"])
     now = datetime.now(UTC)
     finished = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    run = Run(options["started"] or finished, finished, intents[0].spec_name, intents[0].spec_hash)
+    run = Run(options["started"] or finished, finished, site[0].spec_name, site[0].spec_hash, len(site) - len(intents))
     findings = judge(results, pairs, now.date().isoformat())
     return build(run, results, findings, tuple(pairs))
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .fabric.apply.intent import current_intent
@@ -25,6 +26,8 @@ def run_setter(module: AnsibleModule, work: Work, name: str) -> None:
 
     Every error of the core becomes the module's failure, in the core's words.
     """
+    if os.geteuid() != 0:
+        module.fail_json(msg=f"{name} changes the node and was not started as root. Run with become: true")
     try:
         plan, more = work(LocalPort(), locked(f"Ansible module {name}"), module.check_mode)
     except FabricError as error:

@@ -35,7 +35,15 @@ options:
         no result, when it dropped out.
     type: list
     elements: str
-    default: [fabric_failure, preflight_host, preflight_info]
+    default:
+      - node_agent_result
+      - rail_network_result
+      - rdma_stack_completed
+      - rdma_stack_installed
+      - rdma_stack_result
+      - node_agent_intent_result
+      - preflight_host
+      - preflight_info
   pairs:
     description: Name of the variable that holds each node's list of pair results. Nodes may have none.
     type: str

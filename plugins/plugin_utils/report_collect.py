@@ -14,7 +14,7 @@ from ..module_utils.fabric.model.intent import NodeIntent
 from ..module_utils.fabric.verify.node import FAILED, JUDGED, UNREACHABLE, NodeResult
 from .spec_schema import plain
 
-NO_RESULT = "it gave no result: it failed, was left out by --limit, or dropped out earlier in this run"
+NO_RESULT = "it gave no result: it failed or dropped out earlier in this run"
 
 
 def node_result(variables: Mapping[str, Any], intent: NodeIntent, name: str, earlier: Sequence[str]) -> NodeResult:

@@ -60,7 +60,8 @@ def headline(document: Document) -> str:
 def coverage(document: Document) -> list[tuple[str, str]]:
     """What was judged, out of what there is: (``4 of 4``, ``pairs measured, mtu (100 %)``)."""
     nodes = document["coverage"]["nodes"]
-    lost = [f"{nodes[state]} {state}" for state in ("unreachable", "failed") if nodes[state]]
+    words = {"unreachable": "unreachable", "failed": "failed", "left_out": "left out of this run"}
+    lost = [f"{nodes[state]} {word}" for state, word in words.items() if nodes[state]]
     lines = [(f"{nodes['judged']} of {nodes['total']}", ", ".join(["nodes judged", *lost]))]
     for kind, pairs in document["coverage"]["pairs"].items():
         share = f" ({100 * pairs['measured'] / pairs['total']:.0f} %)" if pairs["total"] else ""

@@ -25,6 +25,15 @@ def test_held_lock_names_its_holder(tmp_path):
         assert "rail_network" in (tmp_path / "lock").read_text()
 
 
+def test_lock_that_may_not_be_taken_says_how(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(ApplyError, match=r"cannot be taken: Not a directory.*become"),
+        locked("me", path=str(tmp_path / "file" / "lock")),
+    ):
+        pass
+
+
 def test_lock_of_a_dead_process_is_free(tmp_path):
     path = str(tmp_path / "lock")
     code = f"import fcntl, os; fcntl.flock(os.open({path!r}, os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX); os._exit(1)"

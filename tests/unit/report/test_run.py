@@ -126,8 +126,13 @@ def test_verify_reports_when_no_node_can_be_reached(tmp_path):
     roots = [item["key"] for item in document["findings"] if not item["caused_by"]]
     assert roots == ["host.reachable@node1/-", "host.reachable@node2/-"]
     assert "refused" in document["hosts"]["node1"]["message"]
+    limited = play(tmp_path, ROOT / "playbooks/verify.yml", "-e", extra, "--limit", "node2", **unreachable)
+    assert limited.returncode == 2, "a limited run has a verdict like any other"
+    document = json.loads((out / "report.json").read_text())
+    assert [item["key"] for item in document["findings"] if not item["caused_by"]] == ["host.reachable@node2/-"]
+    assert "0 of 2 nodes judged, 1 unreachable, 1 left out of this run" in limited.stdout
     (out / "report.html").unlink()
     again = play(tmp_path, ROOT / "playbooks/report.yml", "-e", json.dumps({"fabric_report": str(out / "report.json")}))
     assert again.returncode == 2
-    assert "2 faults on 2 nodes" in again.stdout
+    assert "1 fault on 1 node" in again.stdout
     assert (out / "report.html").exists()

@@ -72,7 +72,7 @@ def test_caused_by_names_a_root_of_the_document(name):
 
 def test_counts_and_coverage():
     made = EVERY["node unreachable"]
-    assert made["coverage"]["nodes"] == {"total": 3, "judged": 2, "unreachable": 1, "failed": 0}
+    assert made["coverage"]["nodes"] == {"total": 3, "judged": 2, "unreachable": 1, "failed": 0, "left_out": 0}
     # 3 nodes and 2 rails: 12 ordered pairs, of which node2 has 8.
     assert made["coverage"]["pairs"]["mtu"] == {"measured": 4, "total": 12}
     assert (made["verdict"], made["exit_code"], made["counts"]["fail"]) == ("fail", 1, 1)

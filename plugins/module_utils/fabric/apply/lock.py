@@ -22,9 +22,15 @@ def locked(
 ) -> Iterator[None]:
     """Hold the lock as ``who``; the kernel frees it when the process ends, however it ends.
 
-    :raises ApplyError: when somebody else still holds it after ``wait`` seconds, naming the holder.
+    :raises ApplyError: when somebody else still holds it after ``wait`` seconds, naming the holder, or without the right
+        to take it.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ApplyError(
+            f"the lock cannot be taken: {error.strerror}", path, None, "Run as root (become: true)"
+        ) from None
     try:
         left = wait
         while True:

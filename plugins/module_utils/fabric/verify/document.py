@@ -28,12 +28,16 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Run:
-    """The frame of one run: times are ISO 8601 in UTC; the spec's name and hash are empty when nothing was resolved."""
+    """The frame of one run: times are ISO 8601 in UTC; the spec's name and hash are empty when nothing was resolved.
+
+    ``left_out`` counts the nodes of the spec that the run was not about.
+    """
 
     started: str
     finished: str
     spec_name: str = ""
     spec_hash: str = ""
+    left_out: int = 0
 
 
 def judge(nodes: Mapping[str, NodeResult], pairs: Iterable[PairResult], today: str) -> tuple[Finding, ...]:
@@ -66,7 +70,7 @@ def build(
         "verdict": state,
         "exit_code": exit_code(state),
         "counts": _counts(findings),
-        "coverage": {"nodes": _nodes(nodes), "pairs": _coverage(nodes, pairs)},
+        "coverage": {"nodes": _nodes(nodes, run.left_out), "pairs": _coverage(nodes, pairs)},
         "hosts": {name: _host(node, by_host.get(name, [])) for name, node in nodes.items()},
         "findings": [{"key": finding.key, **encode(finding)} for finding in trouble],
         "pairs": [
@@ -88,9 +92,10 @@ def _counts(findings: tuple[Finding, ...]) -> dict[str, int]:
     return found
 
 
-def _nodes(nodes: Mapping[str, NodeResult]) -> dict[str, int]:
+def _nodes(nodes: Mapping[str, NodeResult], left_out: int) -> dict[str, int]:
     states = [node.state for node in nodes.values()]
-    return {"total": len(states), **{state: states.count(state) for state in (JUDGED, UNREACHABLE, FAILED)}}
+    counts = {state: states.count(state) for state in (JUDGED, UNREACHABLE, FAILED)}
+    return {"total": len(states) + left_out, **counts, "left_out": left_out}
 
 
 def _coverage(nodes: Mapping[str, NodeResult], pairs: tuple[PairResult, ...]) -> dict[str, dict[str, int]]:
