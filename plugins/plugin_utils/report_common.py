@@ -54,7 +54,8 @@ def headline(document: Document) -> str:
         )
         if counts[state]
     ]
-    return f"{', '.join(parts) or 'no fault'} on {_many(nodes['total'], 'node', 'nodes')}"
+    asked = nodes["total"] - nodes["left_out"]
+    return f"{', '.join(parts) or 'no fault'} on {_many(asked, 'node', 'nodes')}"
 
 
 def coverage(document: Document) -> list[tuple[str, str]]:
