@@ -66,6 +66,24 @@ def test_the_node_itself(eight):
     assert found.accelerators is None
 
 
+@pytest.mark.parametrize(
+    ("listed", "more"),
+    [
+        ("kernel/drivers/net/bonding/bonding.ko\nkernel/drivers/infiniband/core/ib-cm.ko\n", ("bonding", "ib_cm")),
+        ("", ()),
+        (None, ()),
+    ],
+)
+def test_modules_that_are_built_in(copy, listed, more):
+    before = facts(copy).modules
+    if listed is not None:
+        (copy / "lib/modules/6.1.0-30-amd64").mkdir(parents=True)
+        (copy / "lib/modules/6.1.0-30-amd64/modules.builtin").write_text(listed)
+    found = facts(copy)
+    assert found.modules == (*before, *more)
+    assert found.unread == ()
+
+
 def test_facts_survive_the_way_to_the_controller(eight):
     found = facts(eight)
     assert decode(NodeFacts, encode(found)) == found

@@ -57,7 +57,7 @@ def apply_stack(
 
     def planner(interrupted: bool) -> Plan:
         facts = eyes.look()
-        return plan_stack(intent, facts, read_stack(port, intent, facts), missing)
+        return plan_stack(intent, facts, read_stack(port), missing)
 
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
     plan = converge(port, planner, lock=lock, check=check or bool(missing), guard=guard, timer=timer)

@@ -149,7 +149,7 @@ class NodeFacts(Model):
     pci: Optional[tuple[Pci, ...]] = None
     netdevs: Optional[tuple[Netdev, ...]] = None
     rdma: Optional[tuple[RdmaDevice, ...]] = None
-    modules: Optional[tuple[str, ...]] = None
+    modules: Optional[tuple[str, ...]] = None  # in the kernel: loaded, or built in
     # hard limit that the files grant to a login session: "unlimited", kbytes, or "default" when no file names one
     memlock: Optional[str] = None
     lldp: Optional[tuple[Neighbour, ...]] = None  # None without an entry in unread: no lldpd runs

@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Loaded kernel modules: ``/proc/modules``, and ``lsmod`` with or without its header."""
+"""Kernel modules: ``/proc/modules``, ``lsmod`` with or without its header, and ``modules.builtin``."""
 
 from __future__ import annotations
 
@@ -20,3 +20,12 @@ def parse(text: str) -> tuple[str, ...]:
             raise wrong(TOOL, number, line, "no line of the form 'NAME SIZE USERS'")
         names.append(words[0])
     return tuple(names)
+
+
+def parse_builtin(text: str) -> tuple[str, ...]:
+    """Names of built-in modules, as /proc/modules would spell them.
+
+    Each line is the path that the module's file would have (kernel Documentation/kbuild/kbuild.rst, modules.builtin).
+    """
+    names = (line.rpartition("/")[2].partition(".ko")[0] for line in text.splitlines())
+    return tuple(name.replace("-", "_") for name in names if name)

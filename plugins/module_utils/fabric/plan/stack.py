@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional
 
 from ..errors import ReadError
@@ -20,28 +19,12 @@ LIMITS = "/etc/security/limits.d/railwright-memlock.conf"
 HEADER = "# Managed by Railwright (role rdma_stack): the next run undoes what is changed here.\n"
 
 
-@dataclass(frozen=True)
-class StackReadings:
-    """What the plan needs beyond the facts.
-
-    ``files`` are the managed files, ``builtin`` those wanted modules that are part of the kernel.
-    """
-
-    files: Files
-    builtin: frozenset[str] = frozenset()
+def read_stack(port: Port) -> dict[str, Optional[str]]:
+    """The managed files as they are."""
+    return read_files(port, (MODULES_LOAD, LIMITS))
 
 
-def read_stack(port: Port, intent: NodeIntent, facts: NodeFacts) -> StackReadings:
-    """Readings for :func:`plan_stack`; a module that is built in shows below /sys/module only."""
-    loaded = facts.modules or ()
-    absent = [name for name in map(_module_name, intent.modules) if name not in loaded]
-    builtin = frozenset(name for name in absent if port.exists(f"/sys/module/{name}"))
-    return StackReadings(read_files(port, (MODULES_LOAD, LIMITS)), builtin)
-
-
-def plan_stack(
-    intent: NodeIntent, facts: NodeFacts, readings: StackReadings, missing_packages: tuple[str, ...] = ()
-) -> Plan:
+def plan_stack(intent: NodeIntent, facts: NodeFacts, files: Files, missing_packages: tuple[str, ...] = ()) -> Plan:
     """Steps towards the intent's driver stack; those that need a package which is not installed say so.
 
     :raises ReadError: when modules or RDMA devices could not be read: what is unknown cannot be planned.
@@ -55,11 +38,9 @@ def plan_stack(
     modules = tuple(map(_module_name, intent.modules))
     if modules:
         text = HEADER + "".join(f"{module}\n" for module in modules)
-        _add(steps, file_step(readings.files, WriteFile(MODULES_LOAD, text), "boot", "modules", ", ".join(modules)))
-    _add(
-        steps, file_step(readings.files, WriteFile(LIMITS, _limits(intent)), "logins", "memlock limit", intent.memlock)
-    )
-    absent = [module for module in modules if module not in facts.modules and module not in readings.builtin]
+        _add(steps, file_step(files, WriteFile(MODULES_LOAD, text), "boot", "modules", ", ".join(modules)))
+    _add(steps, file_step(files, WriteFile(LIMITS, _limits(intent)), "logins", "memlock limit", intent.memlock))
+    absent = [module for module in modules if module not in facts.modules]
     steps += [
         Step("kernel", f"module {module}", "", "loaded", (Run(("modprobe", module)),), depends_on=after)
         for module in absent

@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Small sections of a probe: loaded modules, the memlock limit, LLDP neighbours."""
+"""Small sections of a probe: modules in the kernel, the memlock limit, LLDP neighbours."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ DEFAULT_MEMLOCK = "default"
 _LLDPD_SOCKETS = ("/run/lldpd.socket", "/run/lldpd/lldpd.socket")
 
 
-def modules(reader: Reader) -> Optional[tuple[str, ...]]:
-    """Names of the loaded modules. A driver that is built into the kernel is not among them."""
-    return reader.value("/proc/modules", parse_modules.parse, "modules")
+def modules(reader: Reader, kernel: Optional[str]) -> Optional[tuple[str, ...]]:
+    """Names of the modules in the kernel: the loaded ones, then those that are built in.
+
+    :param kernel: the running release. Without it, or without its list of built-in modules, only loaded ones are told.
+    """
+    loaded = reader.value("/proc/modules", parse_modules.parse, "modules")
+    if loaded is None or kernel is None:
+        return loaded
+    listed = reader.text(f"/lib/modules/{kernel}/modules.builtin", "modules")
+    return (*loaded, *parse_modules.parse_builtin(listed)) if listed else loaded
 
 
 def memlock(reader: Reader) -> Optional[str]:

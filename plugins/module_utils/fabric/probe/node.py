@@ -27,13 +27,14 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
     reader = Reader(port)
     network, accelerators = pci(reader, detail)
     found = netdevs(reader, detail)
+    node = system(reader)
     return NodeFacts(
-        system=system(reader),
+        system=node,
         management=management(reader, found, session),
         pci=network,
         netdevs=found,
         rdma=rdma(reader, detail, judged),
-        modules=host.modules(reader),
+        modules=host.modules(reader, node.kernel),
         memlock=host.memlock(reader) if judged else None,
         lldp=host.neighbours(reader) if judged else None,
         accelerators=accelerators,
