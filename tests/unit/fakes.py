@@ -90,6 +90,10 @@ class FakePort:
         below = path.rstrip("/") + "/"
         return path in self.files or path in self.links or any(name.startswith(below) for name in self.files)
 
+    def mode(self, path: str) -> int:
+        self.read_bytes(path)
+        return self.modes.get(path, 0o644)
+
     def realpath(self, path: str) -> str:
         if not self.exists(path):
             raise MissingError("no such file", path)

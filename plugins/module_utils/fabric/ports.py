@@ -59,6 +59,9 @@ class Port(Protocol):
     def realpath(self, path: str) -> str:
         """The path with links resolved."""
 
+    def mode(self, path: str) -> int:
+        """Permission bits of a file."""
+
     def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         """Write a file."""
 
@@ -132,6 +135,13 @@ class _Tree:
     def exists(self, path: str) -> bool:
         """Whether the path, links followed, is there."""
         return os.path.exists(self.root + path)
+
+    def mode(self, path: str) -> int:
+        """Permission bits of a file, links followed."""
+        try:
+            return os.stat(self.root + path).st_mode & 0o7777
+        except OSError as error:
+            raise _read_error(path, error) from None
 
     def realpath(self, path: str) -> str:
         """The path with links resolved, still as seen from the node's root.

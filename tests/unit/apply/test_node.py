@@ -119,6 +119,15 @@ def test_agent_that_does_not_start_is_rolled_back():
     assert port.files[PROGRAM] == before
 
 
+def test_first_agent_that_does_not_start_leaves_nothing():
+    """The way back does not start the program, which is gone by then."""
+    port = node(**{f"{PROGRAM} --version": (126, "Permission denied")})
+    with pytest.raises(ApplyError, match=rf"Permission denied.*Rolled back: {PROGRAM}$"):
+        apply_agent(port, digest(SOURCES), SOURCES)
+    assert not port.exists(PROGRAM)
+    assert port.calls.count(f"{PROGRAM} --version") == 1
+
+
 def test_agent_sources_damaged_on_their_way():
     with pytest.raises(ApplyError, match="damaged on their way"):
         apply_agent(node(), digest(SOURCES), SOURCES[:-1])

@@ -95,29 +95,38 @@ class _Work:
 
     def __init__(self, port: Port) -> None:
         self.port = port
-        self.backups: dict[str, tuple[Optional[bytes], int]] = {}
+        self.backups: dict[str, Optional[tuple[bytes, int]]] = {}
+        self.ran: list[tuple[str, ...]] = []
 
     def take(self, actions: tuple[Action, ...]) -> None:
         for action in actions:
             if isinstance(action, Run):
                 run(self.port, action)
+                self.ran.append(action.argv)
             elif isinstance(action, WriteFile):
-                self._back_up(action.path, action.mode)
+                self._back_up(action.path)
                 self.port.write(action.path, action.text, action.mode)
             elif isinstance(action, RemoveFile):
-                self._back_up(action.path, 0o644)
+                self._back_up(action.path)
                 self.port.remove(action.path)
 
-    def _back_up(self, path: str, mode: int) -> None:
+    def _back_up(self, path: str) -> None:
         if path in self.backups:
             return
         try:
-            self.backups[path] = (self.port.read_bytes(path), mode)
+            self.backups[path] = (self.port.read_bytes(path), self.port.mode(path))
         except MissingError:
-            self.backups[path] = (None, mode)
+            self.backups[path] = None
 
     def undo(self, settle: tuple[Action, ...], mark: str) -> str:
-        """Put files back and settle again; the answer says what was put back and what stays.
+        """Put files back and settle again; the answer says what was put back and what stays."""
+        said = self._put_back(settle, mark)
+        again = [action.argv for action in settle if isinstance(action, Run)]
+        stays = [" ".join(argv) for argv in self.ran if argv not in again]
+        return f"{said}. Not undone: {', '.join(stays)}" if stays else said
+
+    def _put_back(self, settle: tuple[Action, ...], mark: str) -> str:
+        """Put files back and settle again.
 
         The mark of an unfinished run stays when this fails, so that the next run settles once more.
         """
@@ -125,11 +134,11 @@ class _Work:
             self.port.remove(mark)
             return "No file had been changed"
         try:
-            for path, (data, mode) in self.backups.items():
-                if data is None:
+            for path, backup in self.backups.items():
+                if backup is None:
                     self.port.remove(path)
                 else:
-                    self.port.write(path, data, mode)
+                    self.port.write(path, *backup)
             for action in settle:
                 if isinstance(action, Run):
                     run(self.port, action)

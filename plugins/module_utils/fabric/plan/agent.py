@@ -53,9 +53,8 @@ def plan_agent(
     settle: list[Run] = []
     if installed != wanted:
         before = str(installed) if installed is not None else ""
-        actions = () if program is None else (WriteFile(PROGRAM, program, 0o755),)
+        actions = () if program is None else (WriteFile(PROGRAM, program, 0o755), Run((PROGRAM, "--version")))
         steps.append(Step("agent", f"program {PROGRAM}", before, str(wanted), actions))
-        settle.append(Run((PROGRAM, "--version")))
     unit = file_step(files, WriteFile(UNIT, UNIT_TEXT), "agent", f"unit {UNIT_NAME}", "applies the intent at boot")
     if unit is not None:
         steps.append(unit)
