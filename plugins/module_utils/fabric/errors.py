@@ -62,3 +62,7 @@ class ApplyError(FabricError):
 
 class RefusedError(FabricError):
     """A step would cut a management link or a running job, and was not carried out."""
+
+
+class UnsupportedError(RefusedError):
+    """The node's settings are owned by a program that this version cannot drive; nothing was touched."""

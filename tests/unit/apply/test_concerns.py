@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply import concerns
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.concerns import apply_network, apply_stack
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ApplyError, RefusedError
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ApplyError, ReadError, RefusedError
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Unread
 
 from tests.unit.apply.simulated import RAIL0, RAIL1, Clock, SimulatedNode, intent, rail
 
@@ -250,9 +253,106 @@ def test_stack_waits_for_packages():
 
 def test_stack_module_that_is_built_in():
     node = SimulatedNode()
-    node.files["/sys/module/ib_uverbs/version"] = b"1"
+    node.files["/proc/sys/kernel/osrelease"] = b"6.1.0\n"
+    node.files["/lib/modules/6.1.0/modules.builtin"] = b"kernel/drivers/infiniband/core/ib-uverbs.ko\n"
+    # A folder below /sys/module may also belong to a module that is on its way in or out.
+    node.files["/sys/module/rdma_rxe/initstate"] = b"going\n"
     plan, _ = stack(node, intent(modules=("ib-uverbs", "rdma_rxe")))
-    assert "module ib_uverbs" not in [step.setting for step in plan.steps]
+    assert [step.setting for step in plan.steps if step.subject == "kernel"] == ["module rdma_rxe"]
+    assert stack(node, intent(modules=("ib-uverbs", "rdma_rxe")))[0].steps == ()
+
+
+def test_network_files_of_an_earlier_spec_go():
+    node = SimulatedNode()
+    old = "/etc/systemd/network/10-railwright-alpha.network"
+    network(node, intent(rail(0, name="alpha", host_mtu=1600), rail(1)))
+    # Its name comes first, so networkd takes it rather than the new one.
+    foreign = "/etc/systemd/network/10-railway-alpha.network"
+    node.files[foreign] = b"[Match]\nName=ens2\n"
+    plan = network(node)
+    stale = next(step for step in plan.steps if step.setting == f"file {old}")
+    assert (stale.subject, stale.before, stale.after) == ("alpha", "a rail of an earlier spec", "")
+    assert stale.disruptive
+    assert old not in node.files
+    assert foreign in node.files
+    assert node.net["ens4"]["mtu"] == 4200
+    node.forget()
+    assert network(node).steps == ()
+    assert node.changes == []
+
+
+def test_network_file_of_an_earlier_spec_alone_configures_its_link_again():
+    node = SimulatedNode()
+    network(node)
+    node.files[RAIL0.replace("rail0", "old")] = node.files[RAIL1]
+    node.forget()
+    assert [step.subject for step in network(node).steps] == ["old"]
+    assert [call for call in node.calls if "networkctl" in call] == ["networkctl reload", "networkctl reconfigure ens5"]
+    assert network(node).steps == ()
+
+
+def test_network_file_of_an_earlier_spec_stays_while_a_job_may_use_its_rail():
+    node = SimulatedNode()
+    stack(node)
+    network(node)
+    node.tools["rdma -j resource show qp"] = json.dumps(QPS)
+    node.forget()
+    with pytest.raises(RefusedError, match="rxe_rail1 by ib_write_bw"):
+        network(node, intent(rail(0)))
+    assert node.changes == []
+
+
+def test_network_file_of_an_earlier_spec_on_what_is_management_now_stays():
+    node = SimulatedNode()
+    network(node)
+    node.files["/proc/net/route"] = node.files["/proc/net/route"].replace(b"ens2", b"ens5")
+    node.forget()
+    plan = network(node, intent(rail(0)))
+    assert plan.steps == ()
+    assert plan.notes == (f"{RAIL1}: left alone, because ens5 carries the node's management by now",)
+    assert node.changes == []
+
+
+def test_network_unknown_management_is_no_permission():
+    node = SimulatedNode()
+    node.files["/proc/net/route"] = b"Iface Destination\nens2 zz\n"
+    with pytest.raises(ReadError, match="which link carries the management could not be read"):
+        network(node)
+    assert node.changes == []
+
+
+def test_network_unknown_rdma_devices_are_no_free_rails(monkeypatch):
+    node = SimulatedNode()
+    node.net["ens4"]["mtu"] = 1600
+    look = concerns.probe
+    unread = (Unread("rdma -j link show", "did not return", "rdma"),)
+    monkeypatch.setattr(concerns, "probe", lambda *a, **k: replace(look(*a, **k), rdma=None, unread=unread))
+    with pytest.raises(RefusedError, match=r"rail0.*in use cannot be told.*rdma -j link show: did not return"):
+        network(node)
+    assert node.changes == []
+    assert network(node, allow_disruption=True).steps
+    assert network(node).steps == ()
+
+
+def test_roll_back_keeps_the_mode_of_files():
+    node = SimulatedNode()
+    network(node)
+    node.modes[RAIL0] = 0o600
+    with pytest.raises(ApplyError, match="Rolled back"):
+        network(node, intent(rail(0, host_mtu=9100), rail(1)))
+    assert (node.modes[RAIL0], node.modes[RAIL1]) == (0o600, 0o644)
+
+
+def test_roll_back_names_what_is_not_undone():
+    node = SimulatedNode()
+    node.tools["rdma link add"] = (2, "error: Operation not supported")
+    with pytest.raises(ApplyError, match=r"Not undone: modprobe ib_uverbs, modprobe rdma_rxe, modprobe rdma_ucm"):
+        stack(node)
+    node = SimulatedNode()
+    node.tools["networkctl reconfigure"] = (1, "no")
+    with pytest.raises(ApplyError) as error:
+        network(node)
+    assert "Not undone" not in str(error.value)
 
 
 def test_stack_soft_device_on_the_wrong_netdev_moves():

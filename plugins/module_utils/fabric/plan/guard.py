@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Iterable
 
 from ..errors import RefusedError
 from ..model.facts import NodeFacts
@@ -27,12 +27,21 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
         if allowed or not rails:
             return
         now = facts()
-        known = {device.name for device in now.rdma or ()}
+        if now.rdma is None:
+            reason = next((f": {item.source}: {item.reason}" for item in now.unread if item.subject == "rdma"), "")
+            raise _refused(
+                f"whether RDMA devices are in use cannot be told: they could not be read{reason}", sorted(rails)
+            )
+        known = {device.name for device in now.rdma}
         devices: dict[str, str] = {}
         for rail in bind(intent, now):
             # A soft RoCE device that sits on a wrong netdev is the rail's as well, by its name.
             names = {soft_name(rail.intent)} & known | ({rail.rdma.name} if rail.rdma is not None else set())
             devices.update((name, rail.intent.name) for name in names if rail.intent.name in rails)
+        for gone in sorted(rails - {rail.name for rail in intent.rails}):
+            # A rail that the intent no longer has: which device carried it is not told, so it may be any.
+            for name in known:
+                devices.setdefault(name, gone)
         if not devices:
             return
         from ..parse.rdma_resource import parse_users  # noqa: PLC0415 - rarely needed
@@ -42,15 +51,16 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
         if users is None:
             why = reader.unread[0]
             raise _refused(
-                f"whether {', '.join(sorted(devices))} is in use cannot be told: {why.source}: {why.reason}", devices
+                f"whether {', '.join(sorted(devices))} is in use cannot be told: {why.source}: {why.reason}",
+                devices.values(),
             )
         used = [f"{device} by {', '.join(users[device])}" for device in devices if device in users]
         if used:
-            raise _refused(f"a change would interrupt jobs: {'; '.join(used)}", devices)
+            raise _refused(f"a change would interrupt jobs: {'; '.join(used)}", devices.values())
 
     return guard
 
 
-def _refused(message: str, devices: dict[str, str]) -> RefusedError:
+def _refused(message: str, rails: Iterable[str]) -> RefusedError:
     remedy = "Drain the node first, or allow it: rail_network_allow_disruption, rdma_stack_allow_disruption"
-    return RefusedError(message, ", ".join(sorted(set(devices.values()))), remedy=remedy)
+    return RefusedError(message, ", ".join(sorted(set(rails))), remedy=remedy)

@@ -9,7 +9,7 @@ from typing import Optional
 from ..errors import ReadError, RefusedError
 from ..model.facts import Netdev, NodeFacts
 from ..model.intent import NodeIntent, RailIntent
-from ..model.plan import Plan, Step, WriteFile
+from ..model.plan import Plan, RemoveFile, Step, WriteFile
 from ..ports import Port
 from ..resolve.bind import BoundRail, bind
 from .files import Files, file_step, read_files
@@ -19,9 +19,10 @@ RECONFIGURE = "the link is configured again: RDMA connections over it may break"
 
 
 def read_network(port: Port, intent: NodeIntent, facts: NodeFacts) -> dict[str, Optional[str]]:
-    """The rails' files as they are."""
+    """The files of the intent's rails as they are, and those that an earlier spec left for other rails."""
     provider = network_provider(facts)
-    return read_files(port, tuple(provider.path(rail.name) for rail in intent.rails))
+    wanted = tuple(provider.path(rail.name) for rail in intent.rails)
+    return read_files(port, tuple(dict.fromkeys((*wanted, *provider.present(port)))))
 
 
 def plan_network(intent: NodeIntent, facts: NodeFacts, files: Files, interrupted: bool = False) -> Plan:
@@ -31,10 +32,12 @@ def plan_network(intent: NodeIntent, facts: NodeFacts, files: Files, interrupted
     is settled again, because files may be in place that the network manager never read.
 
     :raises RefusedError: when a rail's netdev carries the management of the node, or its network manager is not known.
-    :raises ReadError: when the netdevs could not be read.
+    :raises ReadError: when the netdevs, or which of them carry the management, could not be read.
     """
     if facts.netdevs is None:
         raise ReadError("the network devices could not be read", "netdevs")
+    if any(item.subject == "management" for item in facts.unread):
+        raise ReadError("which link carries the management could not be read", "management")
     provider = network_provider(facts)
     steps: list[Step] = []
     notes: list[str] = []
@@ -55,6 +58,17 @@ def plan_network(intent: NodeIntent, facts: NodeFacts, files: Files, interrupted
         if rail.intent.gateways:
             gateways = ", ".join(rail.intent.gateways)
             notes.append(f"{rail.intent.name}: no route by its gateway {gateways} is set; this version sets none")
+    for path, text in files.items():
+        if text is None or path in {provider.path(rail.name) for rail in intent.rails}:
+            continue
+        # The first file that matches a link wins (systemd.network(5)): one that is left over may hide a rail's own.
+        netdev = provider.netdev(text, facts.netdevs)
+        if netdev is not None and _cut(netdev, facts):
+            notes.append(f"{path}: left alone, because {netdev.name} carries the node's management by now")
+            continue
+        if netdev is not None and netdev.name not in touched:
+            touched.append(netdev.name)
+        steps.append(Step(provider.rail(path), f"file {path}", "a rail of an earlier spec", "", (RemoveFile(path),)))
     steps = [
         Step(step.subject, step.setting, step.before, step.after, step.actions, RECONFIGURE, step.depends_on)
         for step in steps
@@ -77,9 +91,7 @@ def _left_alone(rail: BoundRail) -> str:
 
 def _refuse_management(rail: RailIntent, netdev: Netdev, facts: NodeFacts) -> None:
     """A netdev below a management VLAN, bond or bridge is as untouchable as the management netdev itself."""
-    above = {name for name in (netdev.name, netdev.master) if name}
-    above |= {other.name for other in facts.netdevs or () if other.lower == netdev.name}
-    cut = sorted(above & set(facts.management))
+    cut = _cut(netdev, facts)
     if cut:
         raise RefusedError(
             f"{rail.name} is on {netdev.name}, and {cut[0]} carries the node's management or its default route",
@@ -87,6 +99,12 @@ def _refuse_management(rail: RailIntent, netdev: Netdev, facts: NodeFacts) -> No
             netdev.name,
             "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
         )
+
+
+def _cut(netdev: Netdev, facts: NodeFacts) -> list[str]:
+    above = {name for name in (netdev.name, netdev.master) if name}
+    above |= {other.name for other in facts.netdevs or () if other.lower == netdev.name}
+    return sorted(above & set(facts.management))
 
 
 def _file_steps(

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Optional, Protocol
 
-from ...errors import RefusedError
+from ...errors import UnsupportedError
 from ...model.facts import Netdev, NodeFacts
 from ...model.plan import Action
+from ...ports import Port
 from ...resolve.bind import BoundRail
 from .networkd import Networkd
 
@@ -18,6 +19,21 @@ class NetworkProvider(Protocol):
 
     def path(self, rail: str) -> str:
         """The file that holds the rail's settings."""
+        ...
+
+    def rail(self, path: str) -> str:
+        """The rail that a file of ours is named after."""
+        ...
+
+    def present(self, port: Port) -> tuple[str, ...]:
+        """Our files that are there, of whatever rail.
+
+        :raises ReadError: when that cannot be told.
+        """
+        ...
+
+    def netdev(self, text: str, netdevs: tuple[Netdev, ...]) -> Optional[Netdev]:
+        """The netdev that a file of ours with this text is about, where it can be told."""
         ...
 
     def render(self, rail: BoundRail, netdev: Netdev, others: tuple[Netdev, ...]) -> str:
@@ -32,12 +48,12 @@ class NetworkProvider(Protocol):
 def network_provider(facts: NodeFacts) -> NetworkProvider:
     """The provider for the program that owns the node's network.
 
-    :raises RefusedError: when this version cannot drive it.
+    :raises UnsupportedError: when this version cannot drive it.
     """
     manager: Optional[str] = facts.system.network_manager
     if manager == "systemd-networkd":
         return Networkd()
-    raise RefusedError(
+    raise UnsupportedError(
         "rails are configured through systemd-networkd only in this version; netplan, NetworkManager and ifupdown "
         "will follow",
         "network manager of the node",

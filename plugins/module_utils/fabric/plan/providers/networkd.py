@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from ...errors import MissingError
 from ...model.facts import Netdev
 from ...model.plan import Action, Run
+from ...ports import Port
 from ...resolve.bind import BoundRail
 
 FOLDER = "/etc/systemd/network"
+PREFIX, SUFFIX = "10-railwright-", ".network"
 
 
 class Networkd:
@@ -16,7 +21,24 @@ class Networkd:
 
     def path(self, rail: str) -> str:
         """Number 10 comes before what distributions and images put there as a fallback (…-wired, 99-…)."""
-        return f"{FOLDER}/10-railwright-{rail}.network"
+        return f"{FOLDER}/{PREFIX}{rail}{SUFFIX}"
+
+    def rail(self, path: str) -> str:
+        """See ``NetworkProvider``."""
+        return path[len(f"{FOLDER}/{PREFIX}") : -len(SUFFIX)]
+
+    def present(self, port: Port) -> tuple[str, ...]:
+        """See ``NetworkProvider``; a folder that is not there has no files."""
+        try:
+            names = port.listdir(FOLDER)
+        except MissingError:
+            return ()
+        return tuple(f"{FOLDER}/{name}" for name in names if name.startswith(PREFIX) and name.endswith(SUFFIX))
+
+    def netdev(self, text: str, netdevs: tuple[Netdev, ...]) -> Optional[Netdev]:
+        """See ``NetworkProvider``: the one whose match we would write as it stands there."""
+        lines = text.splitlines()
+        return next((item for item in netdevs if all(line in lines for line in _match(item, netdevs))), None)
 
     def render(self, rail: BoundRail, netdev: Netdev, others: tuple[Netdev, ...]) -> str:
         """The rail's file.
