@@ -43,6 +43,28 @@ def test_apply_restores_what_a_reboot_took(lock):
     assert run(node, lock) == (0, "nothing to change\n")
 
 
+@pytest.mark.parametrize("boot", [{}, {"boot": True}])
+def test_apply_restores_the_stack_beside_another_network_manager(lock, boot):
+    node = SimulatedNode(manager="NetworkManager").with_intent()
+    code, text = run(node, lock, **boot)
+    assert code == 0
+    assert "rail0: soft RoCE device (none) -> rxe_rail0 on ens4" in text
+    assert "rails left alone: network manager of the node: rails are configured through systemd-networkd only" in text
+    assert node.net["ens4"]["mtu"] == 1500
+    assert node.read(STAMPS).count("\n") == 1
+
+
+@pytest.mark.parametrize("boot", [{}, {"boot": True}])
+def test_apply_restores_the_stack_and_refuses_the_management_link(lock, boot):
+    node = SimulatedNode().with_intent()
+    node.files["/proc/net/route"] = node.files["/proc/net/route"].replace(b"ens2", b"ens4")
+    code, text = run(node, lock, **boot)
+    assert code == 1
+    assert "rail0: soft RoCE device (none) -> rxe_rail0 on ens4" in text
+    assert "ens4 carries the node's management" in text
+    assert node.net["ens4"]["mtu"] == 1500
+
+
 def test_apply_at_boot_waits_for_a_late_nic(lock):
     node, clock = SimulatedNode().with_intent(), Clock()
     late = node.net.pop("ens5")

@@ -9,9 +9,10 @@ from typing import TextIO
 from ..apply.concerns import apply_network, apply_stack
 from ..apply.lock import LOCK, locked
 from ..apply.run import Timer
-from ..errors import ApplyError, MissingError, RefusedError
+from ..errors import ApplyError, MissingError, ReadError, RefusedError, UnsupportedError
 from ..model.document import load
 from ..model.intent import NodeIntent
+from ..model.plan import Plan
 from ..ports import Port
 from ..probe.node import probe
 from ..resolve.bind import bind
@@ -39,19 +40,28 @@ def apply(
     """
     intent = load(port)
     boot = "--boot" in options
+    plans: list[Plan] = []
+    code = 0
     try:
         with locked("railwright apply", NIC_BOUND_S if boot else 0.0, lock):
-            unbound = _wait(port, intent, timer) if boot else _unbound(port, intent)
+            code = int(_wait_for_nics(port, intent, timer) if boot else _unbound(port, intent))
             stamps = _recent(port, timer.now())
-            plans = (apply_stack(port, intent, timer=timer)[0], apply_network(port, intent, timer=timer))
-            if any(plan.steps for plan in plans):
-                port.write(STAMPS, "".join(f"{stamp}\n" for stamp in (*stamps, timer.now())), 0o600)
-    except (ApplyError, RefusedError) as error:
-        out.write(f"{error}\n")
+            try:
+                plans.append(apply_stack(port, intent, timer=timer)[0])
+                plans.append(_network(port, intent, timer, boot))
+            finally:
+                if any(plan.steps for plan in plans):
+                    port.write(STAMPS, "".join(f"{stamp}\n" for stamp in (*stamps, timer.now())), 0o600)
+    except (ApplyError, ReadError, RefusedError) as error:
+        _say(out, plans, str(error))
         return 1
-    lines = [str(line) for plan in plans for line in (*plan.steps, *plan.notes)] or ["nothing to change"]
-    out.write("\n".join(lines) + "\n")
-    return 1 if unbound else 0
+    _say(out, plans, "" if any(plan.steps or plan.notes for plan in plans) else "nothing to change")
+    return code
+
+
+def _say(out: TextIO, plans: list[Plan], last: str) -> None:
+    lines = [str(line) for plan in plans for line in (*plan.steps, *plan.notes)]
+    out.write("".join(f"{line}\n" for line in (*lines, last) if line))
 
 
 def _unbound(port: Port, intent: NodeIntent) -> bool:
@@ -59,21 +69,28 @@ def _unbound(port: Port, intent: NodeIntent) -> bool:
     return any(bound.problem for rail in bind(intent, probe(port, judged=False)) for bound in rail.ports)
 
 
-def _wait(port: Port, intent: NodeIntent, timer: Timer) -> bool:
-    """Wait for the rails' NICs, then for the network manager, which may be busy with the very same files.
+def _wait_for_nics(port: Port, intent: NodeIntent, timer: Timer) -> bool:
+    """Wait for the rails' NICs; returns whether a rail still has no hardware."""
+    end = timer.now() + NIC_BOUND_S
+    while _unbound(port, intent):
+        if timer.now() >= end:
+            return True
+        timer.sleep(2.0)
+    return False
 
-    Returns whether a rail still has no hardware.
+
+def _network(port: Port, intent: NodeIntent, timer: Timer, boot: bool) -> Plan:
+    """The rails' network settings; at boot the network manager, busy with the very same files, is waited for first.
+
+    A network manager that this version cannot drive is no fault of the node: the site configures the rails itself.
     """
-    start = timer.now()
-    while True:
-        unbound = _unbound(port, intent)
-        waited = timer.now() - start
-        if unbound and waited < NIC_BOUND_S:
-            timer.sleep(2.0)
-        elif waited < NETWORK_BOUND_S and apply_network(port, intent, check=True, allow_disruption=True).steps:
+    end = timer.now() + NETWORK_BOUND_S
+    try:
+        while boot and timer.now() < end and apply_network(port, intent, check=True, allow_disruption=True).steps:
             timer.sleep(1.0)
-        else:
-            return unbound
+        return apply_network(port, intent, timer=timer)
+    except UnsupportedError as error:
+        return Plan("network", notes=(f"rails left alone: {error}",))
 
 
 def _recent(port: Port, now: float) -> list[float]:
