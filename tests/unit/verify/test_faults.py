@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports imp
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.node import probe
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.document import judge
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.local import judge_node
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.node import NodeResult
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.node import NodeResult, slim
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.roots import link_roots
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import roots, verdict
 
@@ -61,10 +62,13 @@ def no_address(number=2, rail=0):
 
 def doubled(keep=False):
     """node2 took node1's address on rail0, its own beside it or not."""
-    taken = (nodes.address(1, 0), nodes.address(2, 0)) if keep else (nodes.address(1, 0),)
-    have = nodes.netdev(nodes.facts(2), addresses=taken)
+    have = nodes.facts(2)
     table = have.rdma[0].ports[0].gids
-    return nodes.result(2, nodes.port(have, gids=(table[0], replace(table[1], gid=nodes.gid(1, 0)))))
+    other = replace(table[1], index=2, gid=nodes.gid(1, 0))
+    # What is added by hand comes last, and the RDMA device takes it up as a GID of its own.
+    taken = (nodes.address(2, 0), nodes.address(1, 0)) if keep else (nodes.address(1, 0),)
+    have = nodes.netdev(have, addresses=(*taken, "fe80::1/64"))
+    return nodes.result(2, nodes.port(have, gids=(*table, other) if keep else (table[0], other)))
 
 
 def gone(number=2):
@@ -113,7 +117,7 @@ FAULTS = {
         (),
         "fabric.duplicate_address@node1/rail0>node2",
         "fail",
-        ("node2",),
+        ("10.1.0.1", "node2 holds the address of node1", "on node2: ip address del 10.1.0.1 dev enp1s0"),
     ),
     "node unreachable": (
         three(node2=gone()),
@@ -200,6 +204,41 @@ def test_any_hung_tool_of_the_probe_is_one_root(tmp_path, tool):
     (found,) = roots(judge_node("node1", want, want, probe(RecordedPort(str(root)))))
     assert (found.key, found.state) == ("host.probe@node1/-", "unknown")
     assert f"{getattr(trees, tool)[0]} did not return" in found.found
+
+
+# How a doubled address may show in probes: node2 routes to itself, drops what has its own source, or answers for node1.
+SHOWS = ("wrong_egress", "unreachable", "lossy", "size_lost", "no_server", "wrong_path", "no_gid", "no_address", "tool")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("reason", SHOWS)
+def test_a_doubled_address_is_one_root_however_it_shows(reason, keep):
+    pairs = sweep(("node1", "rail0"), ("node2", "rail0"), reason=reason)
+    findings = judge(three(node2=doubled(keep)), pairs, "2026-01-01")
+    (root,) = roots(findings)
+    assert root.key == "fabric.duplicate_address@node1/rail0>node2"
+    below = {finding.key for finding in findings if finding.caused_by == root.key}
+    assert {"rail.address@node2/rail0"} <= below
+    assert {finding.rail for finding in findings if finding.state != "pass"} == {"rail0"}
+
+
+def test_a_doubled_address_is_one_root_through_the_real_probe(tmp_path):
+    """As ``ip address add`` leaves it: both addresses on the netdev, both GIDs on its device, and nothing else."""
+    results = {}
+    for number in (1, 2):
+        root, want = trees.soft_roce(tmp_path / f"node{number}", number), nodes.intent(number)
+        if number == 2:
+            listing = json.loads(RecordedPort(str(root)).run(trees.IP).out)
+            entry = next(item for item in listing if item["ifname"] == "enp1s0")
+            again = {"local": "10.1.0.1", "secondary": True}
+            entry["addr_info"].append({**entry["addr_info"][0], **again})
+            trees.edit_command(root, trees.IP, out=json.dumps(listing))
+            trees.add_gid(root, "rxe_rail0", 5, nodes.gid(1, 0), netdev="enp1s0")
+        have = probe(RecordedPort(str(root)))
+        own = judge_node(want.host, want, want, have)
+        results[want.host] = NodeResult(want.host, "judged", "", want, slim(want, have), own)
+    found = judge(results, (), "2026-01-01")
+    assert [item.key for item in roots(found)] == ["fabric.duplicate_address@node1/rail0>node2"]
 
 
 def test_healthy_cluster_has_no_root():
