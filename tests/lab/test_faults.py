@@ -28,7 +28,7 @@ def test_two_nodes_with_one_address(converged_lab):
     root = only_root(converged_lab)
     assert (root["rule"], root["rail"], root["state"]) == ("fabric.duplicate_address", "rail0", "fail")
     for word in ("node1", "node2", "10.100.0.1"):
-        assert word in f"{root['host']} {root['peer']} {root['found']} {root['cause']}"
+        assert word in f"{root['host']} {root['peer']} {root['expected']} {root['found']} {root['cause']}"
 
 
 def test_a_node_that_cannot_be_reached(converged_lab):

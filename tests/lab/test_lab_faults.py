@@ -100,7 +100,7 @@ def test_the_nic_twin_keeps_its_settings_over_a_link_flap(fresh_lab) -> None:
             f"set -e; dcb pfc set dev {device} prio-pfc all:off 3:on;"
             f"dcb app add dev {device} dscp-prio 26:3; ethtool -A {device} rx off tx off;"
             f"ip link set {device} up; ip link set {device} down; ip link set {device} up;"
-            f"dcb pfc show dev {device}; dcb app show dev {device}; ethtool -a {device}"
+            f"dcb pfc show dev {device}; dcb -N app show dev {device}; ethtool -a {device}"
         ],
     )
     assert "2:off 3:on 4:off" in done.stdout

@@ -75,4 +75,4 @@ def test_announcements_send_nothing_and_name_everything():
     work = plan_proof({"node1": node(1), "node2": node(2)}).nodes["node1"]
     assert announce(work, "mtu")[0] == "rail0: 4200 bytes from 10.0.0.1 to node2 (10.0.0.2)"
     assert announce(work, "serve")[0] == "rail0: a test server for node2 on TCP port 18600"
-    assert announce(work, "measure")[1] == "rail1: 4 s of bandwidth from 10.1.0.1 to node2 (10.1.0.2)"
+    assert announce(work, "measure")[1] == "rail1: 6 s of bandwidth from 10.1.0.1 to node2 (10.1.0.2)"

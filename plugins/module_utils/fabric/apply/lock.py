@@ -22,7 +22,7 @@ def locked(
 ) -> Iterator[None]:
     """Hold the lock as ``who``; the kernel frees it when the process ends, however it ends.
 
-    :raises ApplyError: when somebody else still holds it after ``wait`` seconds, naming the holder, or without the right
+    :raises ApplyError: when somebody else still holds it after ``wait`` seconds, naming the holder, or without right
         to take it.
     """
     try:
