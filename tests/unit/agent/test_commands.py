@@ -136,6 +136,16 @@ def test_apply_never_interrupts_a_job(lock):
     assert node.net["ens4"]["mtu"] == 1500
 
 
+def test_apply_restores_the_stack_while_the_management_is_unknown(lock):
+    node = SimulatedNode().with_intent()
+    node.files["/proc/net/route"] = b"Iface Destination\nens2 zz\n"
+    code, text = run(node, lock, boot=True)
+    assert code == 1
+    assert "rail0: soft RoCE device (none) -> rxe_rail0 on ens4" in text
+    assert "which link carries the management could not be read" in text
+    assert node.net["ens4"]["mtu"] == 1500
+
+
 @pytest.mark.parametrize("document", [None, "{", '{"schema": 99}'])
 def test_commands_without_a_usable_intent(document, lock):
     node = SimulatedNode()
@@ -161,6 +171,19 @@ def test_check_states_and_exit_codes(lock):
     document = json.loads(out.getvalue())
     assert document["state"] == "fail"
     assert [f["rail"] for f in document["findings"] if f["rule"] == "rail.mtu" and f["state"] == "fail"] == ["rail0"]
+
+
+@pytest.mark.parametrize(("builtin", "state"), [("kernel/net/rds/ib-uverbs.ko\n", "pass"), ("kernel/x.ko\n", "fail")])
+def test_check_and_apply_agree_on_modules_that_are_built_in(lock, builtin, state):
+    node = converged(lock, intent(modules=("rdma_rxe",)))
+    node.with_intent(intent(modules=("rdma_rxe", "ib_uverbs")))
+    node.files["/proc/sys/kernel/osrelease"] = b"6.1.0\n"
+    node.files["/lib/modules/6.1.0/modules.builtin"] = builtin.encode()
+    out = io.StringIO()
+    check(node, {"--json": "yes"}, out)
+    found = {item["rule"]: item["state"] for item in json.loads(out.getvalue())["findings"]}
+    assert found["stack.modules"] == state
+    assert ("module ib_uverbs" in run(node, lock)[1]) is (state == "fail")
 
 
 def test_check_unknown_is_its_own_answer(lock):

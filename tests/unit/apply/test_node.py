@@ -10,9 +10,14 @@ import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.agent.archive import digest, pack_sources
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.agent import apply_agent
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.intent import apply_intent, current_intent
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ApplyError, IntentError
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import (
+    ApplyError,
+    IntentError,
+    MissingError,
+)
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.document import PATH, dump
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agent import ENABLED, PROGRAM, UNIT
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports import LocalPort
 
 from tests.unit.apply.simulated import intent, rail
 from tests.unit.fakes import FakePort
@@ -131,3 +136,12 @@ def test_first_agent_that_does_not_start_leaves_nothing():
 def test_agent_sources_damaged_on_their_way():
     with pytest.raises(ApplyError, match="damaged on their way"):
         apply_agent(node(), digest(SOURCES), SOURCES[:-1])
+
+
+def test_mode_of_a_file(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    file.chmod(0o640)
+    assert LocalPort().mode(str(file)) == 0o640
+    with pytest.raises(MissingError):
+        LocalPort().mode(str(tmp_path / "none"))

@@ -13,6 +13,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.prov
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve.bind import bind
 
 from tests.unit.apply.simulated import intent, rail
+from tests.unit.fakes import FakePort
 
 NETDEV = Netdev("ens4", 3, mac="52:54:00:00:01:01", mtu=4200, pci="0000:01:00.0", addresses=("10.100.0.1/24",))
 GOLDEN = """\
@@ -104,6 +105,20 @@ def test_management_above_the_rail():
 def test_mode_none_leaves_the_addresses_of_others():
     wanted = intent(rail(0, addressing="none", addresses=()))
     assert [step.setting for step in plan_network(wanted, facts(), {}).steps] == [f"file {Networkd().path('rail0')}"]
+
+
+def test_our_files_and_no_others():
+    ours = Networkd().path("rail7")
+    port = FakePort({ours: "x", "/etc/systemd/network/10-railwright-rail7.netdev": "x", f"{ours}.bak": "x"})
+    assert Networkd().present(port) == (ours,)
+    assert Networkd().rail(ours) == "rail7"
+    assert Networkd().present(FakePort()) == ()
+
+
+def test_the_netdev_of_a_file():
+    other = replace(NETDEV, name="ens5", pci="0000:02:00.0", mac="52:54:00:00:01:02")
+    assert Networkd().netdev(GOLDEN, (other, NETDEV)) == NETDEV
+    assert Networkd().netdev(GOLDEN, (other, Netdev("tun0", 9))) is None
 
 
 def test_link_that_was_set_down():

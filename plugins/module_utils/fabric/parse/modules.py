@@ -27,5 +27,5 @@ def parse_builtin(text: str) -> tuple[str, ...]:
 
     Each line is the path that the module's file would have (kernel Documentation/kbuild/kbuild.rst, modules.builtin).
     """
-    names = (line.rpartition("/")[2].partition(".ko")[0] for line in text.splitlines())
-    return tuple(name.replace("-", "_") for name in names if name)
+    names = (line.rpartition("/")[2].partition(".ko")[0] for line in text.replace("-", "_").splitlines())
+    return tuple(filter(None, names))
