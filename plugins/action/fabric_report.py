@@ -18,18 +18,6 @@ from ..plugin_utils.report_collect import node_result, pair_results
 from ..plugin_utils.report_common import Document, headline
 from ..plugin_utils.spec_inventory import NODES, resolve_site
 
-# What the roles register, the latest first: the nearest trouble is why a node was not judged.
-EARLIER = [
-    "node_agent_result",
-    "rail_network_result",
-    "rdma_stack_completed",
-    "rdma_stack_installed",
-    "rdma_stack_result",
-    "node_agent_intent_result",
-    "preflight_host",
-    "preflight_info",
-]
-
 
 class ActionModule(ActionBase):
     _requires_connection = False
@@ -44,7 +32,16 @@ class ActionModule(ActionBase):
                 "earlier": {
                     "type": "list",
                     "elements": "str",
-                    "default": EARLIER,
+                    "default": [
+                        "node_agent_result",
+                        "rail_network_result",
+                        "rdma_stack_completed",
+                        "rdma_stack_installed",
+                        "rdma_stack_result",
+                        "node_agent_intent_result",
+                        "preflight_host",
+                        "preflight_info",
+                    ],
                 },
                 "pairs": {"type": "str", "default": "fabric_pairs"},
                 "started": {"type": "str"},
