@@ -183,7 +183,7 @@ def test_role_size_and_scenario(tmp_path):
 
 
 def test_machine_paths(tmp_path):
-    for line in ("/home/alice/x", "cd /work/main", "/Users/bob", "https://pypi.org/simple"):
+    for line in ("/home/alice/x", "/Users/bob", "https://pypi.example/simple", "https://deb.example/debian"):
         assert checks.machine_paths(tmp_path, [plant(tmp_path, "a.txt", line)]), line
     for line in ("/etc/railwright/intent.json", "network/work/x", "/sys/class/infiniband"):
         assert checks.machine_paths(tmp_path, [plant(tmp_path, "a.txt", line)]) == [], line
