@@ -11,7 +11,6 @@ LEAVES = ("leaf0", "leaf1")
 MANAGEMENT_SLOT = 0x2
 DISK_SLOT = 0x3
 ROOT_PORT_SLOTS = {"rail0": 0x4, "rail1": 0x5}
-MANAGEMENT_PCI = "0000:00:02.0"
 RAIL_PCI = {"rail0": "0000:01:00.0", "rail1": "0000:02:00.0"}
 
 # QEMU's user network; it exists once per node, so the addresses are the same on all.

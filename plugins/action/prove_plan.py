@@ -4,18 +4,13 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.fabric.errors import FabricError
-from ..module_utils.fabric.model.codec import encode
 from ..module_utils.fabric.prove.cover import plan_proof
+from ..plugin_utils import host_files
 from ..plugin_utils.spec_inventory import resolve_site
 
 
@@ -38,17 +33,10 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=str(error))
             return result
         plan = plan_proof(intents, [host for host in everyone if host not in reached], int(task_vars["ansible_forks"]))
-        # One file a host: every task runs in a process of its own, and a host then reads only its own.
-        folder = Path(tempfile.mkdtemp(prefix="railwright-proof-", dir=constants.DEFAULT_LOCAL_TMP))
-        for host, work in plan.nodes.items():
-            _file(folder, host).write_text(json.dumps(encode(work)), encoding="utf-8")
+        folder = host_files.write("proof", plan.nodes)
         result.update(
-            nodes={host: str(_file(folder, host)) for host in plan.nodes},
+            nodes={host: str(host_files.path(folder, host)) for host in plan.nodes},
             coverage=plan.coverage,
             notes=list(plan.notes),
         )
         return result
-
-
-def _file(folder: Path, host: str) -> Path:
-    return folder / f"{quote(host, safe='')}.json"

@@ -5,12 +5,9 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.fabric.errors import FabricError, SpecError
@@ -18,6 +15,7 @@ from ..module_utils.fabric.model.codec import decode, encode
 from ..module_utils.fabric.model.facts import NodeFacts
 from ..module_utils.fabric.model.intent import NodeIntent
 from ..module_utils.fabric.resolve.hardware import match, overview, report
+from ..plugin_utils import host_files
 from ..plugin_utils.spec_inventory import (
     NODES,
     resolve_host,
@@ -51,11 +49,9 @@ class ActionModule(ActionBase):
 
 
 def _site(task_vars: dict[str, Any]) -> dict[str, Any]:
-    """All intents, one file a host: every task runs in a process of its own, and a host then reads only its own."""
+    """All intents, one file a host."""
     intents = resolve_site(task_vars)
-    folder = Path(tempfile.mkdtemp(prefix="railwright-intents-", dir=constants.DEFAULT_LOCAL_TMP))
-    for intent in intents:
-        _file(folder, intent.host).write_text(json.dumps(encode(intent)), encoding="utf-8")
+    folder = host_files.write("intents", {intent.host: intent for intent in intents})
     return {"intents": str(folder), "nodes": len(intents)}
 
 
@@ -64,7 +60,7 @@ def _host(task_vars: dict[str, Any], folder: str | None, facts: dict[str, Any] |
     if folder is None:
         intent = resolve_host(task_vars)
     else:
-        file = _file(Path(folder), name)
+        file = host_files.path(Path(folder), name)
         if not file.exists():
             raise SpecError("the host is no node of the fabric", name, remedy=f"Add it to the group {NODES}")
         intent = decode(NodeIntent, json.loads(file.read_text(encoding="utf-8")))
@@ -76,7 +72,3 @@ def _host(task_vars: dict[str, Any], folder: str | None, facts: dict[str, Any] |
         # Nothing else: what keeps the node back must not drown in its intent.
         return {**judged, "failed": True, "msg": report(name, found)}
     return {**judged, "intent": encode(intent), "rails": overview(found)}
-
-
-def _file(folder: Path, host: str) -> Path:
-    return folder / f"{quote(host, safe='')}.json"
