@@ -73,6 +73,29 @@ class RdmaDevice(Model):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class BondState(Model):
+    """Settings of a bond as the kernel has them; ``aggregator_ports`` are in the active aggregator (802.3ad only)."""
+
+    mode: Optional[str] = None
+    lacp_rate: Optional[str] = None  # slow | fast
+    hash_policy: Optional[str] = None  # layer3+4 …
+    miimon_ms: Optional[int] = None
+    aggregator: Optional[int] = None
+    aggregator_ports: Optional[int] = None
+    active_port: Optional[str] = None  # active-backup only
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BondPortState(Model):
+    """A port as its bond sees it."""
+
+    state: Optional[str] = None  # ACTIVE | BACKUP
+    mii: Optional[str] = None  # UP | GOING_DOWN | DOWN | GOING_BACK
+    failures: Optional[int] = None  # link failures since it joined
+    aggregator: Optional[int] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Netdev(Model):
     """One network device. ``speed_mbps`` is ``None`` where the driver does not know it (virtio says -1)."""
 
@@ -97,12 +120,18 @@ class Netdev(Model):
     master: Optional[str] = None
     vlan_id: Optional[int] = None
     bond_mode: Optional[str] = None
+    bond: Optional[BondState] = None  # of a bond
+    bond_port: Optional[BondPortState] = None  # of a port of a bond
+    altnames: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()  # "10.0.0.1/24", link-local ones included
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pci(Model):
-    """One PCI function of a network class (02xx) or an RDMA one, whether a driver holds it or not."""
+    """One PCI function of a network class (02xx) or an RDMA one, whether a driver holds it or not.
+
+    ``speed_gts`` and ``width`` are the link's (GT/s a lane, lanes), ``max_…`` what the function is capable of.
+    """
 
     address: str
     vendor: str
@@ -111,6 +140,71 @@ class Pci(Model):
     slot: Optional[str] = None
     numa: Optional[int] = None
     path: Optional[str] = None
+    speed_gts: Optional[float] = None
+    width: Optional[int] = None
+    max_speed_gts: Optional[float] = None
+    max_width: Optional[int] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Route(Model):
+    """One unicast route of any table but ``local``. ``destination`` is CIDR; the default ones are written out."""
+
+    destination: str  # "10.20.0.0/16", "0.0.0.0/0", "::/0"
+    netdev: Optional[str]
+    gateway: Optional[str] = None
+    table: int = 254
+    metric: int = 0
+    source: Optional[str] = None  # preferred source address
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RoutingRule(Model):
+    """One rule of the routing policy; ``source`` is CIDR, ``None`` for all."""
+
+    priority: int
+    table: int
+    source: Optional[str] = None
+    family: int = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Firewall(Model):
+    """What filters packets that come in. ``policy`` of the input hook: accept, drop or reject.
+
+    ``rules`` are its rules in the order of the kernel, one text each, as far as they could be understood.
+    """
+
+    backend: str  # firewalld | ufw | nftables | iptables
+    policy: Optional[str] = None
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Service(Model):
+    """A systemd unit of interest that is there. Limits in bytes: ``None`` when it does not run, -1 for infinity."""
+
+    name: str
+    state: Optional[str] = None  # active | inactive | failed | activating
+    memlock: Optional[int] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Module(Model):
+    """The transceiver or cable of a netdev. Powers in dBm by lane, temperature in degrees Celsius."""
+
+    netdev: str
+    kind: Optional[str] = None  # "QSFP112", "passive copper" …
+    vendor: Optional[str] = None
+    part: Optional[str] = None
+    serial: Optional[str] = None
+    temperature: Optional[float] = None
+    rx_dbm: tuple[float, ...] = ()
+    tx_dbm: tuple[float, ...] = ()
+    alarms: tuple[str, ...] = ()  # "laser rx power low alarm" …
+    raw_ber: Optional[float] = None
+    effective_ber: Optional[float] = None
+    symbol_ber: Optional[float] = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,5 +247,11 @@ class NodeFacts(Model):
     # hard limit that the files grant to a login session: "unlimited", kbytes, or "default" when no file names one
     memlock: Optional[str] = None
     lldp: Optional[tuple[Neighbour, ...]] = None  # None without an entry in unread: no lldpd runs
+    routes: Optional[tuple[Route, ...]] = None
+    rules: Optional[tuple[RoutingRule, ...]] = None
+    sysctls: Optional[dict[str, str]] = None  # as in force, by name: "net.ipv4.conf.all.rp_filter"
+    firewall: Optional[Firewall] = None  # None without an entry in unread: nothing filters
+    services: Optional[tuple[Service, ...]] = None
+    optics: Optional[tuple[Module, ...]] = None  # read only when details are wanted
     accelerators: Optional[tuple[Pci, ...]] = None  # GPUs and the like; read only when details are wanted
     unread: tuple[Unread, ...] = ()

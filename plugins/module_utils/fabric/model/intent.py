@@ -30,6 +30,8 @@ class PortIntent(Model):
     match: tuple[DeviceMatch, ...]
     rdma_port: int = 1
     leaf: Optional[str] = None
+    netdev: Optional[str] = None  # the name that the port's netdev gets; None leaves it alone
+    rdma: Optional[str] = None  # the name that its RDMA device gets; None leaves it alone
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +92,9 @@ class InfiniBand(Model):
 class RailIntent(Model):
     """One rail of one node.
 
-    MTUs in bytes: ``host_mtu`` of the netdev, ``path_mtu`` of RDMA, ``switch_mtu`` of the leaf port.
+    MTUs in bytes: ``host_mtu`` of the netdev, ``path_mtu`` of RDMA, ``switch_mtu`` of the leaf port. ``table`` is the
+    rail's own routing table, where it needs one. ``driver`` and ``firmware`` are what its NIC must have, where the
+    hardware profile says so.
     """
 
     name: str
@@ -107,6 +111,9 @@ class RailIntent(Model):
     aggregates: tuple[str, ...] = ()
     families: tuple[int, ...] = (4,)
     speed_gbps: Optional[float] = None  # of one port
+    table: Optional[int] = None
+    driver: Optional[str] = None
+    firmware: Optional[str] = None
     soft_roce: bool = False
     gpu: Optional[int] = None
     numa: Optional[int] = None
@@ -148,6 +155,7 @@ class NodeIntent(Model):
     node_id: Optional[int]
     rails: tuple[RailIntent, ...]
     modules: tuple[str, ...] = ()
+    storage_ulps: tuple[str, ...] = ()  # modules of RDMA storage that the site uses; the others are kept out
     memlock: str = "unlimited"
     acceptance: Acceptance = Acceptance()
     waivers: tuple[Waiver, ...] = ()

@@ -74,6 +74,14 @@ class Fabric:
 
 
 @dataclass(frozen=True)
+class Naming:
+    """Who names the devices of RoCE rails: the rail, or the kernel and its udev rules as they are."""
+
+    netdev: str = "kernel"  # rail | kernel
+    rdma: str = "kernel"  # rail | kernel
+
+
+@dataclass(frozen=True)
 class Vlan:
     """An IEEE 802.1Q tag."""
 
@@ -112,6 +120,8 @@ class FabricSpec:
     addressing: Addressing
     acceptance: Acceptance = field(default_factory=Acceptance)
     waivers: tuple[Waiver, ...] = ()
+    naming: Naming = Naming()
+    storage_ulps: tuple[str, ...] = ()
 
     def addressing_of(self, rail: Rail) -> Addressing:
         """The addressing that holds for a rail."""
@@ -120,9 +130,11 @@ class FabricSpec:
 
 @dataclass(frozen=True)
 class RailHardware:
-    """The NIC ports of one rail."""
+    """The NIC ports of one rail, and the driver and firmware that they must have."""
 
     ports: tuple[PortIntent, ...]
+    driver: Optional[str] = None
+    firmware: Optional[str] = None
     gpu: Optional[int] = None
     numa: Optional[int] = None
 

@@ -29,6 +29,16 @@ ECT0 = 0b10
 # Encapsulation header of IP over InfiniBand in datagram mode (RFC 4391; kernel Documentation/infiniband/ipoib.rst).
 IPOIB_HEADER = 4
 
+# A rail's own routing table and the priority of the rule that leads to it: 101 and 1010 for rail 1, ahead of the main
+# table at 32766 (AMD Instinct system acceptance, multi-rail networking; ip-rule(8)).
+FIRST_TABLE = 100
+
+# Modules of storage over RDMA: loaded without need, they keep the driver stack from being exchanged (linux-rdma
+# kernel-boot/modules/rdma.conf loads some of them; openibd refuses to stop while one is in use).
+STORAGE_ULPS = (
+    "ib_iser", "ib_isert", "ib_srp", "ib_srpt", "nvme_rdma", "nvmet_rdma", "rpcrdma", "svcrdma", "xprtrdma",
+)  # fmt: skip
+
 
 def path_mtu(host_mtu: int, place: str = "host_mtu") -> int:
     """RDMA path MTU (bytes) that a RoCE netdev of ``host_mtu`` bytes gives: 9000 and 4200 -> 4096, 1500 -> 1024.
@@ -69,6 +79,26 @@ def gbps(speed: Optional[str]) -> Optional[float]:
 def metres(length: Optional[str]) -> Optional[int]:
     """Length in metres of ``7m``."""
     return int(length[:-1]) if length is not None else None
+
+
+def table(index: int) -> int:
+    """The routing table of the rail with this index."""
+    return FIRST_TABLE + index
+
+
+def rule_priority(rail_table: int) -> int:
+    """Priority of the rule that sends what comes from a rail's address to that rail's table."""
+    return rail_table * 10
+
+
+def netdev_name(rail: str, port: int, ports: int, bonded: bool) -> str:
+    """Name of a port's netdev after its rail: the rail's own, or ``<rail>p0``, ``<rail>p1`` below its bond."""
+    return f"{rail}p{port}" if bonded or ports > 1 else rail
+
+
+def rdma_name(rail: str, port: int, ports: int) -> str:
+    """Name of a port's RDMA device after its rail. No number ends it that is another's beginning (NCCL_IB_HCA)."""
+    return f"rdma_{rail}" if ports == 1 else f"rdma_{rail}p{port}"
 
 
 def modules(rails: Iterable[RailIntent]) -> tuple[str, ...]:

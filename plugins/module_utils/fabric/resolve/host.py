@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Iterable, Mapping, Optional
 
 from ..errors import SpecError
@@ -118,14 +119,12 @@ def _with_match(raw: Any) -> Any:
 
 
 def _overridden(profile: Optional[RailHardware], host: RailHardware) -> RailHardware:
-    """The host's ports; GPU and NUMA node are the slot's and stay, unless the host says otherwise."""
+    """The host's ports; what else the profile says of the rail (GPU, NUMA node …) stays, unless the host says more."""
     if profile is None:
         return host
-    return RailHardware(
-        host.ports,
-        profile.gpu if host.gpu is None else host.gpu,
-        profile.numa if host.numa is None else host.numa,
-    )
+    said = {key: value for key, value in vars(host).items() if value is not None}
+    merged: RailHardware = replace(profile, **said)
+    return merged
 
 
 def _check_ports(hardware: RailHardware, place: str) -> None:

@@ -12,7 +12,7 @@ from typing import Optional
 from ..errors import SpecError
 from ..model.codec import encode
 from ..model.intent import SCHEMA, InfiniBand, NodeIntent, PortIntent, RailIntent
-from ..model.spec import Fabric, FabricSpec, Host, Rail, RailHardware, UnitRail
+from ..model.spec import Fabric, FabricSpec, Host, Naming, Rail, RailHardware, UnitRail
 from ..version import VERSION
 from . import derive, networks, qos
 
@@ -33,6 +33,7 @@ def resolve(spec: FabricSpec, host: Host) -> NodeIntent:
         node_id=host.node_id,
         rails=rails,
         modules=derive.modules(rails),
+        storage_ulps=tuple(sorted(spec.storage_ulps)),
         acceptance=spec.acceptance,
         waivers=tuple(waiver for waiver in spec.waivers if waiver.host in (None, host.name)),
     )
@@ -72,7 +73,7 @@ def _rail(spec: FabricSpec, host: Host, index: int, rail: Rail) -> RailIntent:
         index=index,
         fabric=rail.fabric,
         transport=fabric.transport,
-        ports=_ports(host, rail, hardware, entry),
+        ports=_ports(spec, host, rail, hardware, entry),
         host_mtu=_host_mtu(fabric, mode),
         switch_mtu=derive.switch_mtu(fabric.transport),
         path_mtu=fabric.infiniband.mtu if fabric.infiniband else derive.path_mtu(fabric.link.host_mtu or 0),
@@ -82,6 +83,9 @@ def _rail(spec: FabricSpec, host: Host, index: int, rail: Rail) -> RailIntent:
         aggregates=aggregates,
         families=addressing.families,
         speed_gbps=derive.gbps(fabric.link.speed),
+        table=_table(spec, host, index, rail, gateways),
+        driver=hardware.driver,
+        firmware=hardware.firmware,
         soft_roce=soft_roce,
         gpu=hardware.gpu,
         numa=hardware.numa,
@@ -103,7 +107,23 @@ def _check_hardware(host: Host, rail: Rail, fabric: Fabric, hardware: RailHardwa
         raise SpecError("soft RoCE does not run over a VLAN", place, remedy="Remove vlan, or use an RDMA NIC")
 
 
-def _ports(host: Host, rail: Rail, hardware: RailHardware, entry: UnitRail) -> tuple[PortIntent, ...]:
+def _table(spec: FabricSpec, host: Host, index: int, rail: Rail, gateways: tuple[str, ...]) -> Optional[int]:
+    """A table of the rail's own, where the main one cannot tell it from others.
+
+    It is needed behind a gateway, since all rails reach the same aggregates, and beside a rail of the same subnet.
+    """
+    own = _subnets(spec, host, rail)
+    shared = any(own & _subnets(spec, host, other) for other in spec.rails if other.name != rail.name)
+    return derive.table(index) if gateways or shared else None
+
+
+def _subnets(spec: FabricSpec, host: Host, rail: Rail) -> set[networks.Network]:
+    entry = spec.units[host.unit].get(rail.name, UnitRail())
+    own = {networks.network(subnet, rail.name) for subnet in entry.subnet}
+    return own | {networks.interface(text, host.name).network for text in host.addresses.get(rail.name, ())}
+
+
+def _ports(spec: FabricSpec, host: Host, rail: Rail, hardware: RailHardware, entry: UnitRail) -> tuple[PortIntent, ...]:
     leaves: tuple[Optional[str], ...] = entry.leaf or (None,)
     if len(leaves) == 1:
         leaves = leaves * len(hardware.ports)
@@ -113,7 +133,19 @@ def _ports(host: Host, rail: Rail, hardware: RailHardware, entry: UnitRail) -> t
             f"fabric_spec.units.{host.unit}.{rail.name}.leaf",
             remedy="Name one leaf, or one per port",
         )
-    return tuple(replace(port, leaf=leaf) for port, leaf in zip(hardware.ports, leaves))
+    named = spec.naming if spec.fabrics[rail.fabric].transport == "roce" else Naming()
+    count = len(hardware.ports)
+    return tuple(
+        replace(
+            port,
+            leaf=leaf,
+            netdev=derive.netdev_name(rail.name, number, count, rail.bond is not None)
+            if named.netdev == "rail"
+            else None,
+            rdma=derive.rdma_name(rail.name, number, count) if named.rdma == "rail" else None,
+        )
+        for number, (port, leaf) in enumerate(zip(hardware.ports, leaves))
+    )
 
 
 def _host_mtu(fabric: Fabric, mode: str) -> Optional[int]:
