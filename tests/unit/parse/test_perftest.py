@@ -4,15 +4,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse.perftest import (
-    parse_perftest,
-    parse_perftest_json,
-)
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse.perftest import parse_perftest
 
 from tests.unit.cases import case
 
@@ -47,47 +43,6 @@ def test_cut_off_output_is_never_good():
         except ParseError:
             continue
         assert not run.ok, text[end - 40 : end]
-
-
-@pytest.mark.parametrize("name", ["out-json-4.5", "out-json-23"])
-def test_cut_off_json_is_refused(name):
-    text = fixture(name).rstrip()
-    for end in range(len(text)):
-        with pytest.raises(ParseError):
-            parse_perftest_json(text[:end], gbits=True)
-
-
-def test_json_with_and_without_quotation_marks():
-    old, new = (parse_perftest_json(fixture(name), gbits=True) for name in ("out-json-4.5", "out-json-23"))
-    assert old.ok
-    assert new.ok
-    for run in (old, new):
-        assert (run.device, run.gid_index, run.mtu, run.link_type) == ("rxe_rail0", 1, 4096, "Ethernet")
-    assert old.best.average == 0.018104
-
-
-def test_json_without_report_gbits_counts_in_mebibytes():
-    run = parse_perftest_json(fixture("out-json-23"), gbits=False)
-    assert run.best.average == pytest.approx(2.16 * 1048576 * 8 / 1e9)
-
-
-def test_json_of_a_latency_test():
-    run = parse_perftest_json(
-        json.dumps(
-            {
-                "test_info": {"test": "Send_Latency_Test", "Device": "mlx5_0"},
-                "results": {"MsgSize": 2, "n_iterations": 1000, "t_avg": 1.01, "percentile_99.9": 3.45},
-            }
-        ),
-        gbits=True,
-    )
-    assert (run.rows[0].t_avg, run.rows[0].p999, run.best) == (1.01, 3.45, None)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"test_info": {}, "results": {}}', "7", '{"results": 3}', "[[["])
-def test_json_of_another_shape_is_refused(text):
-    with pytest.raises(ParseError):
-        parse_perftest_json(text, gbits=True)
 
 
 def test_mebibytes_are_converted():

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse.perftest import (
-    parse_perftest,
-    parse_perftest_json,
-)
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse.perftest import parse_perftest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse.ping import parse_ping
 
 hypothesis = pytest.importorskip("hypothesis", reason="the package hypothesis is not installed")
@@ -19,7 +16,7 @@ st = hypothesis.strategies
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 TEXTS = [path.read_text(encoding="utf-8") for path in sorted(FIXTURES.glob("p*/*.txt"))]
-PARSERS = [parse_ping, parse_perftest, lambda text: parse_perftest_json(text, gbits=True)]
+PARSERS = [parse_ping, parse_perftest]
 
 
 def quiet(parser, text):

@@ -123,11 +123,17 @@ def test_bad_input_fails_once_and_before_any_node(
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_invalid_yaml_is_refused_by_ansible(site: Path) -> None:
-    edit(site / "group_vars/all/fabric.yml", "  rails:", "  rails: [")
+@pytest.mark.parametrize("file", ["group_vars/all/fabric.yml", "host_vars/gpu002.yml"])
+def test_invalid_yaml_is_refused_with_its_place(site: Path, file: str) -> None:
+    path = site / file
+    path.parent.mkdir(exist_ok=True)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    path.write_text("\n".join([*lines, "  open: 'a' b"]), encoding="utf-8")
     done = play(site, site.parent)
     assert done.returncode != 0
-    assert "YAML parsing failed" in done.stderr
+    said = done.stdout + done.stderr
+    assert "YAML parsing failed" in said
+    assert f"Origin: {path.resolve()}:{len(lines) + 1}:" in said
 
 
 def test_templated_variables_are_read_as_what_they_become(site: Path) -> None:

@@ -30,10 +30,12 @@ def apply_agent(
     wanted = Build(sources, interpreter())
     if packed is not None and digest(packed) != sources:
         raise ApplyError("the agent's sources were damaged on their way", "node_agent", digest(packed))
-    needed = packed is None and read_agent(port)[0] != wanted
+    # Reading and digesting the program costs most of a run without change, so the first plan is made of what was read.
+    found = [read_agent(port)]
+    needed = packed is None and found[0][0] != wanted
     program = build(packed) if packed is not None else None
 
     def planner(interrupted: bool) -> Plan:
-        return plan_agent(*read_agent(port), wanted, program)
+        return plan_agent(*(found.pop() if found else read_agent(port)), wanted, program)
 
     return converge(port, planner, lock=lock, check=check or needed), needed

@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Output of the perftest tools (ib_write_bw, ib_read_bw, ib_send_bw and their latency twins), as text and as JSON.
+"""Output of the perftest tools (ib_write_bw, ib_read_bw, ib_send_bw and their latency twins).
 
 Shapes are those that perftest's src/perftest_parameters.c and src/perftest_resources.c print, 4.5 to 25.x. MB/sec and
 MiB/sec both mean 2^20 bytes there ("MiB=2^20 byte, while Gb=10^9 bits", its ``--help``).
@@ -8,11 +8,10 @@ MiB/sec both mean 2^20 bytes there ("MiB=2^20 byte, while Gb=10^9 bits", its ``-
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Optional
+from typing import Optional
 
 from ..errors import ParseError
 from .perftest_errors import Failure, find_failure
@@ -194,93 +193,3 @@ def _gid(number: int, text: str) -> str:
 
 def _int(text: str) -> Optional[int]:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-# perftest before 23.x writes keys and words without quotation marks and a comma after the last entry.
-_BARE = re.compile(r'^\s*"?(?P<key>[\w.]+)"?\s*:\s*(?P<value>.*?),?\s*$')
-
-
-def parse_perftest_json(text: str, gbits: bool) -> Perftest:
-    """A run that was written with ``--out_json``, in proper JSON or in the older form without quotation marks.
-
-    :param gbits: whether ``--report_gbits`` was given; the document itself does not say its unit.
-    :raises ParseError: when the document is cut off or of an unknown shape.
-    """
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        document = _bare_json(text)
-    info = document.get("test_info") if isinstance(document, dict) else None
-    results = document.get("results") if isinstance(document, dict) else None
-    if not isinstance(info, dict) or not isinstance(results, dict):
-        raise ParseError("perftest's JSON has no test_info and results", "perftest:1", text[:200])
-    test = str(info.get("test", ""))
-    values = {key: _number(value) for key, value in results.items()}
-    return Perftest(
-        test=test or None,
-        bidirectional="Bidirectional" in test,
-        device=_text(info.get("Device")),
-        link_type=_text(info.get("Link_type")),
-        mtu=_int(str(info.get("Mtu", "")).replace("[B]", "")),
-        gid_index=_int(str(info.get("GID_index", ""))),
-        connection=_text(info.get("Connection_type")),
-        queue_pairs=_int(str(info.get("Number_of_qps", ""))),
-        rows=(_json_row(values, gbits, text),),
-        complete=True,
-    )
-
-
-def _json_row(values: dict[str, Optional[float]], gbits: bool, text: str) -> Row:
-    size, iterations = values.get("MsgSize"), values.get("n_iterations")
-    average, latency = values.get("BW_average"), values.get("t_avg")
-    if size is None or iterations is None or (average is None and latency is None):
-        raise ParseError("perftest's JSON holds no complete result", "perftest:1", text[-200:])
-    factor = 1.0 if gbits else MIB_TO_GBIT
-    return Row(
-        int(size),
-        int(iterations),
-        average * factor if average is not None else None,
-        (values.get("BW_peak") or 0.0) * factor or None,
-        values.get("MsgRate"),
-        values.get("t_min"),
-        values.get("t_max"),
-        values.get("t_typical"),
-        latency,
-        values.get("t_stdev"),
-        values.get("percentile_99"),
-        values.get("percentile_99.9"),
-    )
-
-
-def _bare_json(text: str) -> dict[str, Any]:
-    """The older form, two levels deep."""
-    document: dict[str, Any] = {}
-    section: Optional[dict[str, str]] = None
-    depth = 0
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip().rstrip(",")
-        found = _BARE.match(line)
-        if stripped == "{" or (found and found["value"] == "{"):
-            depth += 1
-            section = document.setdefault(found["key"], {}) if found else section
-        elif stripped == "}":
-            depth -= 1
-        elif found and section is not None and depth == 2:
-            section[found["key"]] = found["value"].strip('"')
-        elif stripped:
-            raise ParseError("perftest's JSON is of an unknown shape", f"perftest:{number}", line[:200])
-    if depth or not document:
-        raise ParseError("perftest's JSON is cut off", f"perftest:{len(text.splitlines())}", text[-200:])
-    return document
-
-
-def _number(value: Any) -> Optional[float]:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if isfinite(number) else None
-
-
-def _text(value: Any) -> Optional[str]:
-    return str(value) if value is not None else None
