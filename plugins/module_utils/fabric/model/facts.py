@@ -208,6 +208,16 @@ class Module(Model):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Owner(Model):
+    """Somebody else's file that sets what Railwright sets: ``setting`` to ``value``; ``wins`` at the next boot."""
+
+    setting: str  # a sysctl's name, or "<netdev>.mtu", "<netdev>.addresses" …
+    value: str
+    source: str  # the file, or the program and its profile
+    wins: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbour(Model):
     """An LLDP neighbour of a netdev."""
 
@@ -252,6 +262,7 @@ class NodeFacts(Model):
     sysctls: Optional[dict[str, str]] = None  # as in force, by name: "net.ipv4.conf.all.rp_filter"
     firewall: Optional[Firewall] = None  # None without an entry in unread: nothing filters
     services: Optional[tuple[Service, ...]] = None
+    owners: Optional[tuple[Owner, ...]] = None
     optics: Optional[tuple[Module, ...]] = None  # read only when details are wanted
     accelerators: Optional[tuple[Pci, ...]] = None  # GPUs and the like; read only when details are wanted
     unread: tuple[Unread, ...] = ()
