@@ -34,6 +34,12 @@ REPOSITORY_PACKAGES = (
     "infiniband-diags",
     "perftest",
     "ibverbs-providers",
+    # What else may own a node's network, and what may filter it.
+    "ifupdown",
+    "ifenslave",
+    "vlan",
+    "network-manager",
+    "nftables",
 )
 
 # Drivers that no node has a device for; without them the image is a third of the size.
