@@ -12,6 +12,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply imp
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.concerns import apply_network, apply_stack
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ApplyError, ReadError, RefusedError
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Unread
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve.derive import STORAGE_ULPS
 
 from tests.unit.apply.simulated import RAIL0, RAIL1, Clock, SimulatedNode, intent, rail
 
@@ -205,22 +206,12 @@ def test_users_are_asked_for_only_when_something_changes():
 def test_network_leaves_what_it_does_not_know_alone_and_says_so():
     node = SimulatedNode()
     gone = rail(1, ports=rail(2).ports)
-    plan = network(node, intent(rail(0, vlan=100), gone))
+    plan = network(node, intent(rail(0, addressing="dhcp", addresses=()), gone))
     assert plan.steps == ()
     assert plan.notes == (
-        "rail0: left alone, because bonds and VLANs are verified only in this version",
+        "rail0: left alone, because addresses from DHCP are verified only",
         "rail1: left alone, because no NIC with PCI address 0000:03:00.0 on this node",
     )
-
-
-def test_network_says_that_it_sets_no_routes():
-    node = SimulatedNode()
-    stack(node)
-    routed = rail(0, gateways=("10.100.0.254",))
-    assert network(node, intent(routed)).notes == (
-        "rail0: no route by its gateway 10.100.0.254 is set; this version sets none",
-    )
-    assert network(SimulatedNode(), intent(rail(0))).notes == ()
 
 
 def test_stack_first_and_second_run():
@@ -229,6 +220,7 @@ def test_stack_first_and_second_run():
     assert missing == ()
     assert [str(step) for step in plan.steps] == [
         "boot: modules (none) -> ib_uverbs, rdma_rxe, rdma_ucm",
+        f"boot: storage modules kept out (none) -> {', '.join(STORAGE_ULPS)}",
         "logins: memlock limit (none) -> unlimited",
         "kernel: module ib_uverbs (none) -> loaded",
         "kernel: module rdma_rxe (none) -> loaded",

@@ -7,8 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Netdev, NodeFacts, System
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.network import plan_network
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import (
+    Netdev,
+    NodeFacts,
+    Route,
+    System,
+)
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.links import rail_links
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.network import NodeNetwork, plan_network
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.providers.networkd import Networkd
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve.bind import bind
 
@@ -40,9 +46,20 @@ def facts(*netdevs):
     return NodeFacts(system=System(network_manager="systemd-networkd"), netdevs=netdevs or (NETDEV,))
 
 
+PATH = "/etc/systemd/network/10-railwright-rail0.network"
+
+
+def files(wanted, netdevs=(NETDEV,)):
+    found = bind(wanted, facts(*netdevs))[0]
+    return {file.path: file.text for file in Networkd().render(rail_links(found, netdevs), netdevs)}
+
+
 def render(wanted, netdevs=(NETDEV,)):
-    found = bind(intent(wanted), facts(*netdevs))[0]
-    return Networkd().render(found, netdevs[0], netdevs)
+    return files(intent(wanted), netdevs)[PATH]
+
+
+def plan(wanted, node, found=None):
+    return plan_network(wanted, node, NodeNetwork(found or {}))
 
 
 def test_golden():
@@ -51,7 +68,7 @@ def test_golden():
 
 def test_nothing_but_the_rail_is_in_the_file():
     other = replace(intent(rail(0)), spec_hash="different", spec_name="other", host="node9")
-    assert Networkd().render(bind(other, facts())[0], NETDEV, (NETDEV,)) == GOLDEN
+    assert files(other) == {PATH: GOLDEN}
 
 
 def test_a_rail_without_addresses_keeps_those_of_others():
@@ -90,40 +107,39 @@ def test_netdev_without_pci_address_is_known_by_its_mac():
 def test_addresses_are_compared_as_addresses(have, want, differs):
     wanted = intent(rail(0, addresses=want))
     node = facts(replace(NETDEV, addresses=have))
-    path = Networkd().path("rail0")
-    text = Networkd().render(bind(wanted, node)[0], node.netdevs[0], node.netdevs)
-    assert bool(plan_network(wanted, node, {path: text}).steps) == differs
+    node = replace(node, routes=(Route("10.0.0.0/8", "ens4"),))
+    steps = plan(wanted, node, files(wanted, node.netdevs)).steps
+    assert bool([step for step in steps if step.setting == "address of ens4"]) == differs
 
 
 def test_management_above_the_rail():
     vlan = Netdev("ens4.7", 9, kind="vlan", lower="ens4", vlan_id=7)
     node = replace(facts(NETDEV, vlan), management=("ens4.7",))
     with pytest.raises(Exception, match=r"rail0 is on ens4, and ens4\.7 carries"):
-        plan_network(intent(rail(0)), node, {})
+        plan(intent(rail(0)), node)
 
 
 def test_mode_none_leaves_the_addresses_of_others():
     wanted = intent(rail(0, addressing="none", addresses=()))
-    assert [step.setting for step in plan_network(wanted, facts(), {}).steps] == [f"file {Networkd().path('rail0')}"]
+    assert [step.setting for step in plan(wanted, facts()).steps] == [f"file {PATH}"]
 
 
 def test_our_files_and_no_others():
-    ours = Networkd().path("rail7")
-    port = FakePort({ours: "x", "/etc/systemd/network/10-railwright-rail7.netdev": "x", f"{ours}.bak": "x"})
-    assert Networkd().present(port) == (ours,)
-    assert Networkd().rail(ours) == "rail7"
+    base = "/etc/systemd/network/10-railwright-rail7"
+    port = FakePort({f"{base}{end}": "x" for end in (".network", ".bond.netdev", ".network.bak")})
+    assert Networkd().present(port) == (f"{base}.bond.netdev", f"{base}.network")
+    assert {Networkd().rail(path) for path in Networkd().present(port)} == {"rail7"}
     assert Networkd().present(FakePort()) == ()
 
 
 def test_the_netdev_of_a_file():
     other = replace(NETDEV, name="ens5", pci="0000:02:00.0", mac="52:54:00:00:01:02")
-    assert Networkd().netdev(GOLDEN, (other, NETDEV)) == NETDEV
-    assert Networkd().netdev(GOLDEN, (other, Netdev("tun0", 9))) is None
+    assert Networkd().netdevs((GOLDEN,), (other, NETDEV)) == (NETDEV,)
+    assert Networkd().netdevs((GOLDEN,), (other, Netdev("tun0", 9))) == ()
 
 
 def test_link_that_was_set_down():
     node = facts(replace(NETDEV, admin_up=False))
-    path = Networkd().path("rail0")
-    assert [str(step).partition(" [")[0] for step in plan_network(intent(rail(0)), node, {path: GOLDEN}).steps] == [
+    assert [str(step).partition(" [")[0] for step in plan(intent(rail(0)), node, {PATH: GOLDEN}).steps] == [
         "rail0: link ens4 down -> up"
     ]

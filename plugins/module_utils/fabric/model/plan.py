@@ -28,10 +28,11 @@ class RemoveFile(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Model):
-    """Run a tool; it fails when the exit code is not 0."""
+    """Run a tool; it fails when the exit code is none of ``allowed``."""
 
     argv: tuple[str, ...]
     timeout: float = 30.0
+    allowed: tuple[int, ...] = (0,)
 
 
 Action = Union[WriteFile, RemoveFile, Run]

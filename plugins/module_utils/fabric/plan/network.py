@@ -1,35 +1,51 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Plan of the rails' network settings: MTU and addresses, in the files and on the live links."""
+"""Plan of the rails' network settings, in the files and on the live links."""
 
 from __future__ import annotations
 
-from typing import Optional
+from dataclasses import dataclass, field, replace
 
 from ..errors import ReadError, RefusedError
+from ..model.base import Model
 from ..model.facts import Netdev, NodeFacts
-from ..model.intent import NodeIntent, RailIntent
-from ..model.plan import Plan, RemoveFile, Step, WriteFile
+from ..model.intent import NodeIntent
+from ..model.network import BOND, VLAN, Link
+from ..model.plan import Plan, RemoveFile, Step
 from ..ports import Port
 from ..resolve.bind import BoundRail, bind
 from .files import Files, file_step, read_files
+from .links import rail_links
+from .live import delete, live_steps, made_anew
+from .protect import carries_management, refuse_links
 from .providers import NetworkProvider, network_provider
+from .routes import route_steps, stray_steps
 
 RECONFIGURE = "the link is configured again: RDMA connections over it may break"
 
 
-def read_network(port: Port, intent: NodeIntent, facts: NodeFacts) -> dict[str, Optional[str]]:
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeNetwork(Model):
+    """What the plan needs beside the facts. ``obstacle`` is what keeps the network manager from making the links."""
+
+    files: Files = field(default_factory=dict)
+    obstacle: str = ""
+
+
+def read_network(port: Port, intent: NodeIntent, facts: NodeFacts) -> NodeNetwork:
     """The files of the intent's rails as they are, and those that an earlier spec left for other rails."""
-    provider = network_provider(facts)
-    wanted = tuple(provider.path(rail.name) for rail in intent.rails)
-    return read_files(port, tuple(dict.fromkeys((*wanted, *provider.present(port)))))
+    provider, netdevs = network_provider(facts), facts.netdevs or ()
+    links = tuple(rail_links(rail, netdevs) for rail in bind(intent, facts) if not _left_alone(rail))
+    wanted = tuple(file.path for rail in links for file in provider.render(rail, netdevs))
+    files = read_files(port, tuple(dict.fromkeys((*wanted, *provider.present(port)))))
+    return NodeNetwork(files, provider.obstacle(port, tuple(link for rail in links for link in rail)))
 
 
-def plan_network(intent: NodeIntent, facts: NodeFacts, files: Files, interrupted: bool = False) -> Plan:
+def plan_network(intent: NodeIntent, facts: NodeFacts, node: NodeNetwork, interrupted: bool = False) -> Plan:
     """Steps towards the intent's rails.
 
-    Drift on the live link is found as well as drift in the file. After an interrupted run (``interrupted``) every rail
-    is settled again, because files may be in place that the network manager never read.
+    Drift on the live links is found as well as drift in the files. After an interrupted run (``interrupted``) every
+    rail is settled again, because files may be in place that the network manager never read.
 
     :raises RefusedError: when a rail's netdev carries the management of the node, or its network manager is not known.
     :raises ReadError: when the netdevs, or which of them carry the management, could not be read.
@@ -38,42 +54,112 @@ def plan_network(intent: NodeIntent, facts: NodeFacts, files: Files, interrupted
         raise ReadError("the network devices could not be read", "netdevs")
     if any(item.subject == "management" for item in facts.unread):
         raise ReadError("which link carries the management could not be read", "management")
-    provider = network_provider(facts)
-    steps: list[Step] = []
-    notes: list[str] = []
-    touched: list[str] = []
-    for rail in bind(intent, facts):
+    work = _Work(facts, facts.netdevs, network_provider(facts), node)
+    bound = bind(intent, facts)
+    for rail in bound:
         reason = _left_alone(rail)
-        if reason or rail.netdev is None:
-            notes.append(f"{rail.intent.name}: left alone, because {reason}")
-            continue
-        _refuse_management(rail.intent, rail.netdev, facts)
-        found = _file_steps(rail, rail.netdev, facts.netdevs, files, provider)
-        found += _live_steps(rail.intent, rail.netdev)
+        if reason:
+            work.notes.append(f"{rail.intent.name}: left alone, because {reason}")
+            work.kept.add(rail.intent.name)
+        else:
+            work.rail(rail_links(rail, facts.netdevs), interrupted)
+    work.left_over({rail.intent.name for rail in bound})
+    work.steps += stray_steps(tuple(work.links), facts)
+    return work.plan()
+
+
+class _Work:
+    """Steps, notes and touched links so far."""
+
+    def __init__(
+        self, facts: NodeFacts, netdevs: tuple[Netdev, ...], provider: NetworkProvider, node: NodeNetwork
+    ) -> None:
+        self.facts = facts
+        self.netdevs = netdevs
+        self.provider = provider
+        self.node = node
+        self.steps: list[Step] = []
+        self.notes: list[str] = []
+        self.touched: dict[str, tuple[Link, ...]] = {}
+        self.links: list[Link] = []
+        self.gone: dict[str, Netdev] = {}
+        self.kept: set[str] = set()
+        self.written: set[str] = set()
+
+    def rail(self, links: tuple[Link, ...], interrupted: bool) -> None:
+        """One rail: its files, what stands in its links' way, and drift."""
+        name = links[0].rail
+        refuse_links(links, self.facts)
+        files = self.provider.render(links, self.netdevs)
+        self.written |= {file.path for file in files}
+        self.links += links
+        anew = made_anew(links)
+        made = {step.setting for step in anew}
+        links = _without(links, {link.name for link in links if f"{link.kind} {link.name}" in made})
+        found: list[Step] = []
+        for file in files:
+            step = file_step(self.node.files, file, name, f"file {file.path}", _words(links))
+            found += [step] if step is not None else []
+        found += anew
+        found += [step for step in live_steps(links) if step.setting not in made]
+        routes = route_steps(links, self.facts)
+        found += [step for step in routes if not step.actions]
         if not found and interrupted:
-            found = [Step(rail.intent.name, "settings in force", "unknown after an interrupted run", "yes")]
+            found = [Step(name, "settings in force", "unknown after an interrupted run", "yes")]
         if found:
-            touched.append(rail.netdev.name)
-            steps += found
-        if rail.intent.gateways:
-            gateways = ", ".join(rail.intent.gateways)
-            notes.append(f"{rail.intent.name}: no route by its gateway {gateways} is set; this version sets none")
-    for path, text in files.items():
-        if text is None or path in {provider.path(rail.name) for rail in intent.rails}:
-            continue
-        # The first file that matches a link wins (systemd.network(5)): one that is left over may hide a rail's own.
-        netdev = provider.netdev(text, facts.netdevs)
-        if netdev is not None and _cut(netdev, facts):
-            notes.append(f"{path}: left alone, because {netdev.name} carries the node's management by now")
-            continue
-        if netdev is not None and netdev.name not in touched:
-            touched.append(netdev.name)
-        steps.append(Step(provider.rail(path), f"file {path}", "a rail of an earlier spec", "", (RemoveFile(path),)))
-    steps = [
-        Step(step.subject, step.setting, step.before, step.after, step.actions, RECONFIGURE, step.depends_on)
-        for step in steps
-    ]
-    return Plan("network", tuple(steps), provider.settle(tuple(touched)) if steps else (), tuple(notes))
+            self.touched[name] = links
+        self.steps += [replace(step, disruptive=RECONFIGURE) for step in found]
+        self.steps += [step for step in routes if step.actions]
+
+    def left_over(self, rails: set[str]) -> None:
+        """Files of ours that no rail wants any more, with the bonds and VLANs that they made.
+
+        The first file that matches a link wins (systemd.network(5)): one that is left over may hide a rail's own.
+        """
+        ours = {link.name for link in self.links}
+        for path, text in self.node.files.items():
+            name = self.provider.rail(path)
+            if text is None or path in self.written or name in self.kept:
+                continue
+            about = self.provider.netdevs((text,), self.netdevs)
+            cut = [netdev.name for netdev in about if carries_management(netdev, self.facts)]
+            if cut:
+                self.notes.append(f"{path}: left alone, because {cut[0]} carries the node's management by now")
+                continue
+            before = "of an earlier state of the rail" if name in rails else "a rail of an earlier spec"
+            gone = [netdev for netdev in about if netdev.name not in ours and netdev.kind in (BOND, VLAN)]
+            deletes = tuple(delete(netdev.name) for netdev in gone if netdev.name not in self.gone)
+            self.steps.append(Step(name, f"file {path}", before, "", (RemoveFile(path), *deletes), RECONFIGURE))
+            self.gone.update((netdev.name, netdev) for netdev in about if netdev.name not in ours)
+            for link in self.links:
+                if any(netdev.name == link.name for netdev in about):
+                    whole = tuple(other for other in self.links if other.rail == link.rail)
+                    self.touched.setdefault(link.rail, whole)
+
+    def plan(self) -> Plan:
+        """The whole.
+
+        :raises RefusedError: when something stands in the way of a change.
+        """
+        disrupted = any(step.disruptive for step in self.steps)
+        if disrupted and self.node.obstacle:
+            raise RefusedError(self.node.obstacle, "network manager of the node")
+        touched = tuple(link for links in self.touched.values() for link in links)
+        settle = self.provider.settle(touched, tuple(self.gone.values())) if disrupted else ()
+        return Plan("network", tuple(self.steps), settle, tuple(self.notes))
+
+
+def _without(links: tuple[Link, ...], deleted: set[str]) -> tuple[Link, ...]:
+    """The links as they are when some are deleted; what is on top of one goes with it."""
+    return tuple(
+        replace(link, netdev=None) if link.name in deleted or link.lower in deleted else link for link in links
+    )
+
+
+def _words(links: tuple[Link, ...]) -> str:
+    top = links[-1]
+    mtu = f"MTU {top.mtu}" if top.mtu is not None else "MTU as it is"
+    return f"{mtu}, {', '.join(top.addresses) or 'no address'}"
 
 
 def _left_alone(rail: BoundRail) -> str:
@@ -81,62 +167,7 @@ def _left_alone(rail: BoundRail) -> str:
     intent = rail.intent
     if intent.transport != "roce":
         return "IPoIB is verified only in this version"
-    if intent.bond is not None or intent.vlan is not None:
-        return "bonds and VLANs are verified only in this version"
     if intent.addressing == "dhcp":
         return "addresses from DHCP are verified only"
     problem = next((port.problem for port in rail.ports if port.problem), "")
-    return problem or ("its netdev is not there" if rail.netdev is None else "")
-
-
-def _refuse_management(rail: RailIntent, netdev: Netdev, facts: NodeFacts) -> None:
-    """A netdev below a management VLAN, bond or bridge is as untouchable as the management netdev itself."""
-    cut = _cut(netdev, facts)
-    if cut:
-        raise RefusedError(
-            f"{rail.name} is on {netdev.name}, and {cut[0]} carries the node's management or its default route",
-            f"rail {rail.name}",
-            netdev.name,
-            "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
-        )
-
-
-def _cut(netdev: Netdev, facts: NodeFacts) -> list[str]:
-    above = {name for name in (netdev.name, netdev.master) if name}
-    above |= {other.name for other in facts.netdevs or () if other.lower == netdev.name}
-    return sorted(above & set(facts.management))
-
-
-def _file_steps(
-    rail: BoundRail, netdev: Netdev, netdevs: tuple[Netdev, ...], files: Files, provider: NetworkProvider
-) -> list[Step]:
-    name = rail.intent.name
-    path = provider.path(name)
-    text = provider.render(rail, netdev, netdevs)
-    mtu = f"MTU {rail.intent.host_mtu}" if rail.intent.host_mtu is not None else "MTU as it is"
-    words = f"{mtu}, {', '.join(rail.intent.addresses) or 'no address'}"
-    step = file_step(files, WriteFile(path, text), name, f"file {path}", words)
-    return [step] if step is not None else []
-
-
-def _live_steps(rail: RailIntent, netdev: Netdev) -> list[Step]:
-    steps: list[Step] = []
-    if rail.host_mtu is not None and netdev.mtu != rail.host_mtu:
-        before = "unknown" if netdev.mtu is None else str(netdev.mtu)
-        steps.append(Step(rail.name, f"MTU of {netdev.name}", before, str(rail.host_mtu)))
-    if rail.addressing != "none":
-        have = tuple(address for address in netdev.addresses if not address.lower().startswith("fe80:"))
-        if {_plain(address) for address in have} != {_plain(address) for address in rail.addresses}:
-            steps.append(Step(rail.name, f"address of {netdev.name}", ", ".join(have), ", ".join(rail.addresses)))
-    if netdev.admin_up is False:
-        steps.append(Step(rail.name, f"link {netdev.name}", "down", "up"))
-    return steps
-
-
-def _plain(address: str) -> str:
-    """One spelling for one address. Only IPv6 has several, so only it pays for the import."""
-    if ":" not in address:
-        return address
-    import ipaddress  # noqa: PLC0415 - heavy, and most nodes have no IPv6 on their rails
-
-    return str(ipaddress.ip_interface(address))
+    return problem or ("" if all(port.netdev is not None for port in rail.ports) else "its netdev is not there")

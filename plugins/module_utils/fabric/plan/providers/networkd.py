@@ -1,31 +1,28 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Rails through systemd-networkd: one .network file a rail (systemd.network(5)), made effective by networkctl(1)."""
+"""Rails through systemd-networkd: a .network file a link, a .netdev file a bond or VLAN, and networkctl(1).
+
+Keys are those of systemd.network(5) and systemd.netdev(5), version 247 and later.
+"""
 
 from __future__ import annotations
 
-from typing import Optional
-
 from ...errors import MissingError
-from ...model.facts import Netdev
-from ...model.plan import Action, Run
+from ...model.facts import Netdev, Route, RoutingRule
+from ...model.intent import Bond
+from ...model.network import BOND, PORT, VLAN, Link
+from ...model.plan import Action, Run, WriteFile
 from ...ports import Port
-from ...resolve.bind import BoundRail
+from ..links import bond_options
 
 FOLDER = "/etc/systemd/network"
-PREFIX, SUFFIX = "10-railwright-", ".network"
+# Number 10 comes before what distributions and images put there as a fallback (…-wired, 99-…).
+PREFIX, SUFFIXES = "10-railwright-", (".network", ".netdev")
+HEADER = "# Managed by Railwright (role rail_network): the next run undoes what is changed here."
 
 
 class Networkd:
     """See ``NetworkProvider``."""
-
-    def path(self, rail: str) -> str:
-        """Number 10 comes before what distributions and images put there as a fallback (…-wired, 99-…)."""
-        return f"{FOLDER}/{PREFIX}{rail}{SUFFIX}"
-
-    def rail(self, path: str) -> str:
-        """See ``NetworkProvider``."""
-        return path[len(f"{FOLDER}/{PREFIX}") : -len(SUFFIX)]
 
     def present(self, port: Port) -> tuple[str, ...]:
         """See ``NetworkProvider``; a folder that is not there has no files."""
@@ -33,46 +30,124 @@ class Networkd:
             names = port.listdir(FOLDER)
         except MissingError:
             return ()
-        return tuple(f"{FOLDER}/{name}" for name in names if name.startswith(PREFIX) and name.endswith(SUFFIX))
+        return tuple(f"{FOLDER}/{name}" for name in names if name.startswith(PREFIX) and name.endswith(SUFFIXES))
 
-    def netdev(self, text: str, netdevs: tuple[Netdev, ...]) -> Optional[Netdev]:
-        """See ``NetworkProvider``: the one whose match we would write as it stands there."""
-        lines = text.splitlines()
-        return next((item for item in netdevs if all(line in lines for line in _match(item, netdevs))), None)
+    def obstacle(self, port: Port, links: tuple[Link, ...]) -> str:
+        """See ``NetworkProvider``: it makes bonds and VLANs by itself."""
+        return ""
 
-    def render(self, rail: BoundRail, netdev: Netdev, others: tuple[Netdev, ...]) -> str:
-        """The rail's file.
+    def rail(self, path: str) -> str:
+        """See ``NetworkProvider``; a rail's name has no dot, so that what follows one is the link or the suffix."""
+        return path[len(f"{FOLDER}/{PREFIX}") :].partition(".")[0]
+
+    def netdevs(self, texts: tuple[str, ...], netdevs: tuple[Netdev, ...]) -> tuple[Netdev, ...]:
+        """See ``NetworkProvider``: those whose match we would write as it stands there."""
+        lines = [text.splitlines() for text in texts]
+        return tuple(
+            netdev
+            for netdev in netdevs
+            if any(
+                all(line in text for line in _match(netdev, netdevs)) or f"Name={netdev.name}" in text for text in lines
+            )
+        )
+
+    def render(self, links: tuple[Link, ...], netdevs: tuple[Netdev, ...]) -> tuple[WriteFile, ...]:
+        """See ``NetworkProvider``.
 
         Nothing of the spec but this rail's own settings is in it, so that an unrelated change of the spec never
-        touches a rail. The address is there without carrier, because RDMA devices and verification want it before the
-        peer is up. IPv6 stays on with its link-local address: switching it off would move the indices of the GIDs.
+        touches a rail.
         """
-        intent = rail.intent
-        lines = [
-            "# Managed by Railwright (role rail_network): the next run undoes what is changed here.",
-            "[Match]",
-            *_match(netdev, others),
-            "",
-            "[Link]",
-            *([f"MTUBytes={intent.host_mtu}"] if intent.host_mtu is not None else []),
-            "RequiredForOnline=no",
-            "",
-            "[Network]",
-            f"Description=Railwright rail {intent.name}",
-            "LinkLocalAddressing=ipv6",
-            "IPv6AcceptRA=no",
-            "LLDP=yes",
-            "ConfigureWithoutCarrier=yes",
-            "IgnoreCarrierLoss=yes",
-            # Without addresses of ours, somebody else's are to stay when the link is configured again.
-            *(["KeepConfiguration=yes"] if intent.addressing == "none" else []),
-            *(f"Address={address}" for address in intent.addresses),
-        ]
-        return "\n".join(lines) + "\n"
+        files: list[WriteFile] = []
+        for number, link in enumerate(links):
+            part = "" if link.top else f".{link.kind}{number if link.kind == PORT else ''}"
+            base = f"{FOLDER}/{PREFIX}{link.rail}{part}"
+            if link.kind != PORT:
+                files.append(WriteFile(f"{base}.netdev", _text(_netdev(link))))
+            files.append(WriteFile(f"{base}.network", _text(_network(link, links, netdevs))))
+        return tuple(files)
 
-    def settle(self, netdevs: tuple[str, ...]) -> tuple[Action, ...]:
-        """A reload reads the files and configures links whose file changed; drift by hand needs the reconfigure."""
-        return (Run(("networkctl", "reload")), *(Run(("networkctl", "reconfigure", name)) for name in netdevs))
+    def settle(self, links: tuple[Link, ...], gone: tuple[Netdev, ...]) -> tuple[Action, ...]:
+        """See ``NetworkProvider``.
+
+        A reload reads the files, makes the netdevs of new ones, and configures links whose file changed; drift by hand
+        needs the reconfigure.
+        """
+        names = [link.name for link in links if link.netdev is not None]
+        names += [netdev.name for netdev in gone if netdev.kind not in (BOND, VLAN) and netdev.name not in names]
+        return (Run(("networkctl", "reload")), *(Run(("networkctl", "reconfigure", name)) for name in names))
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join([HEADER, *lines]) + "\n"
+
+
+def _netdev(link: Link) -> list[str]:
+    lines = ["[NetDev]", f"Name={link.name}", f"Kind={link.kind}"]
+    if link.mtu is not None:
+        lines.append(f"MTUBytes={link.mtu}")
+    if link.bond is not None:
+        return [*lines, "", "[Bond]", *_bond(link.bond)]
+    return [*lines, "", "[VLAN]", f"Id={link.vlan}"]
+
+
+# systemd.netdev(5) by the kernel's names of the options.
+_BOND_KEYS = {
+    "mode": "Mode",
+    "miimon": "MIIMonitorSec",
+    "lacp_rate": "LACPTransmitRate",
+    "xmit_hash_policy": "TransmitHashPolicy",
+}
+
+
+def _bond(bond: Bond) -> list[str]:
+    unit = {"miimon": "ms"}
+    return [f"{_BOND_KEYS[name]}={value}{unit.get(name, '')}" for name, value in bond_options(bond).items()]
+
+
+def _network(link: Link, links: tuple[Link, ...], netdevs: tuple[Netdev, ...]) -> list[str]:
+    """The address is there without carrier, because RDMA devices and verification want it before the peer is up.
+
+    IPv6 stays on with its link-local address: switching it off would move the indices of the GIDs.
+    """
+    match = _match(link.netdev, netdevs) if link.kind == PORT and link.netdev is not None else [f"Name={link.name}"]
+    above = [f"VLAN={other.name}" for other in links if other.kind == VLAN and other.lower == link.name]
+    lines = ["[Match]", *match, "", "[Link]"]
+    lines += [f"MTUBytes={link.mtu}"] if link.mtu is not None else []
+    lines += ["RequiredForOnline=no", "", "[Network]", f"Description=Railwright rail {link.rail}"]
+    if link.master is not None:
+        return [*lines, f"Bond={link.master}", "LinkLocalAddressing=no", "IPv6AcceptRA=no", "LLDP=yes", *above]
+    lines += [
+        f"LinkLocalAddressing={'ipv6' if link.top else 'no'}",
+        "IPv6AcceptRA=no",
+        "LLDP=yes",
+        "ConfigureWithoutCarrier=yes",
+        "IgnoreCarrierLoss=yes",
+        *above,
+    ]
+    if link.top and link.addressing == "none":
+        # Without addresses of ours, somebody else's are to stay when the link is configured again.
+        lines.append("KeepConfiguration=yes")
+    lines += [f"Address={address}" for address in link.addresses]
+    for route in link.routes:
+        lines += ["", "[Route]", *_route(route)]
+    for rule in link.rules:
+        lines += ["", "[RoutingPolicyRule]", *_rule(rule)]
+    return lines
+
+
+def _route(route: Route) -> list[str]:
+    lines = [f"Destination={route.destination}"]
+    lines += [f"Gateway={route.gateway}"] if route.gateway is not None else []
+    # A subnet's own route is of scope link, as the kernel's own is; IPv6 knows no scopes.
+    lines += ["Scope=link"] if route.gateway is None and ":" not in route.destination else []
+    lines += [f"PreferredSource={route.source}"] if route.source is not None else []
+    lines += [f"Metric={route.metric}"] if route.metric else []
+    return [*lines, f"Table={route.table}"]
+
+
+def _rule(rule: RoutingRule) -> list[str]:
+    lines = [f"From={rule.source}"] if rule.source is not None else [f"Family=ipv{rule.family}"]
+    return [*lines, f"Table={rule.table}", f"Priority={rule.priority}"]
 
 
 def _match(netdev: Netdev, others: tuple[Netdev, ...]) -> list[str]:
@@ -80,6 +155,8 @@ def _match(netdev: Netdev, others: tuple[Netdev, ...]) -> list[str]:
 
     Two ports of one function and SR-IOV representors do. Without a PCI address the MAC is all there is.
     """
+    if netdev.kind in (BOND, VLAN):
+        return [f"Name={netdev.name}"]
     mac = netdev.permanent_mac or netdev.mac or ""
     if netdev.pci is None:
         return [f"PermanentMACAddress={mac}"]

@@ -1,0 +1,56 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What no plan may touch: netdevs that carry the management of the node."""
+
+from __future__ import annotations
+
+from ..errors import RefusedError
+from ..model.facts import Netdev, NodeFacts
+from ..model.network import Link
+from ..resolve.prefix import holds, network
+
+
+def refuse_links(links: tuple[Link, ...], facts: NodeFacts) -> None:
+    """Nothing, when a rail's links stand in nobody's way.
+
+    :raises RefusedError: when one is a management netdev, lies below one, or takes the network of one, and when the
+        name of a bond or VLAN that is to be made is taken.
+    """
+    known = {netdev.name: netdev for netdev in facts.netdevs or ()}
+    for link in links:
+        cut = carries_management(link.netdev, facts) if link.netdev is not None else []
+        cut = cut or [name for name in (link.name, link.master, link.lower) if name in facts.management]
+        if cut:
+            raise RefusedError(
+                f"{link.rail} is on {link.name}, and {cut[0]} carries the node's management or its default route",
+                f"rail {link.rail}",
+                link.name,
+                "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
+            )
+        other = known.get(link.name)
+        if other is not None and link.netdev is None:
+            raise RefusedError(
+                f"the name of its {link.kind} belongs to a {other.kind or 'NIC'} already",
+                f"rail {link.rail}",
+                link.name,
+                "Rename that netdev, or the rail",
+            )
+        for address in link.addresses:
+            subnet = network(address)
+            for netdev in facts.netdevs or ():
+                taken = [own for own in netdev.addresses if holds(subnet, own.partition("/")[0])]
+                if taken and netdev.name in facts.management:
+                    raise RefusedError(
+                        f"its subnet {subnet} holds {netdev.name}'s address {taken[0]}, which carries the node's "
+                        "management: the way back to the controller would lead through the rail",
+                        f"rail {link.rail}",
+                        address,
+                        "Give the rail another subnet",
+                    )
+
+
+def carries_management(netdev: Netdev, facts: NodeFacts) -> list[str]:
+    """Management netdevs that a change of this one would cut: itself, its master, and what is on top of it."""
+    above = {name for name in (netdev.name, netdev.master) if name}
+    above |= {other.name for other in facts.netdevs or () if other.lower == netdev.name}
+    return sorted(above & set(facts.management))
