@@ -10,8 +10,9 @@ module: rdma_stack
 short_description: Sets up the RDMA driver stack of a node
 version_added: 0.1.0
 description:
-  - Loads the kernel modules that the node's intent names, now and at boot, lifts the limit of locked memory for login
-    sessions, and creates the soft RoCE devices of rails that have one.
+  - Loads the kernel modules that the node's intent names, now and at boot, keeps modules of RDMA storage that it does
+    not name from being loaded at boot, lifts the limit of locked memory for login sessions and for the services that
+    start jobs and containers, and creates the soft RoCE devices of rails that have one.
   - Packages are not installed here. The module says which of O(packages) are missing, and changes nothing until they
     are there.
 author: The Railwright authors (@railwright)
@@ -24,6 +25,15 @@ options:
     type: list
     elements: str
     default: []
+  memlock_services:
+    description: Names of systemd services that need the limit of locked memory beside the known ones.
+    type: list
+    elements: str
+    default: []
+  restart_services:
+    description: Whether a service that runs with too low a limit of locked memory is restarted.
+    type: bool
+    default: false
   allow_disruption:
     description: Whether a step may interrupt processes that use the rail's RDMA device.
     type: bool
@@ -70,6 +80,8 @@ def main():
         argument_spec={
             "intent": {"type": "dict"},
             "packages": {"type": "list", "elements": "str", "default": []},
+            "memlock_services": {"type": "list", "elements": "str", "default": []},
+            "restart_services": {"type": "bool", "default": False},
             "allow_disruption": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
@@ -77,8 +89,16 @@ def main():
 
     def work(port, lock, check):
         intent, depends_on = setter_intent(module, port)
-        packages, allow = module.params["packages"], module.params["allow_disruption"]
-        plan, missing = apply_stack(port, intent, packages, lock=lock, check=check, allow_disruption=allow)
+        plan, missing = apply_stack(
+            port,
+            intent,
+            module.params["packages"],
+            units=module.params["memlock_services"],
+            restart=module.params["restart_services"],
+            lock=lock,
+            check=check,
+            allow_disruption=module.params["allow_disruption"],
+        )
         if missing and not check:
             plan = Plan("stack")
         return plan, {**result(plan, depends_on), "missing_packages": list(missing)}

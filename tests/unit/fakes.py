@@ -45,7 +45,7 @@ class FakePort:
     @property
     def changes(self) -> list[str]:
         """Everything that may have changed the node: writes and removals, and calls that do not only read."""
-        reading = ("dpkg-query", "rpm -q", "rdma -j", "ip -j", "uname", "ibv_devinfo", "lldpcli")
+        reading = ("dpkg-query", "rpm -q", "rdma -j", "ip -j", "uname", "ibv_devinfo", "lldpcli", "systemctl show")
         calls = [call for call in self.calls if not call.startswith(reading)]
         return [*self.writes, *self.removed, *calls]
 

@@ -39,6 +39,8 @@ def apply_stack(
     intent: NodeIntent,
     packages: Sequence[str] = (),
     *,
+    units: Sequence[str] = (),
+    restart: bool = False,
     lock: Lock = None,
     check: bool = False,
     allow_disruption: bool = False,
@@ -47,6 +49,7 @@ def apply_stack(
 ) -> tuple[Plan, tuple[str, ...]]:
     """The driver stack. Also returns the ``packages`` that are missing: as long as there are any, nothing is changed.
 
+    :param units: services whose memory lock limit is raised beside the known ones, ``restart`` makes it effective.
     :raises FabricError: see :func:`converge`.
     """
     from ..plan.stack import plan_stack, read_stack  # noqa: PLC0415
@@ -57,7 +60,7 @@ def apply_stack(
 
     def planner(interrupted: bool) -> Plan:
         facts = eyes.look()
-        return plan_stack(intent, facts, read_stack(port), missing)
+        return plan_stack(intent, facts, read_stack(port, units), missing, restart=restart)
 
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
     plan = converge(port, planner, lock=lock, check=check or bool(missing), guard=guard, timer=timer)

@@ -1,32 +1,53 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Plan of the driver stack: packages, kernel modules, locked memory and soft RoCE devices."""
+"""Plan of the driver stack: packages, kernel modules, locked memory, storage modules and soft RoCE devices."""
 
 from __future__ import annotations
 
-from typing import Optional
+from dataclasses import dataclass
+from typing import Optional, Sequence
 
 from ..errors import ReadError
 from ..model.facts import NodeFacts, RdmaDevice
 from ..model.intent import NodeIntent
-from ..model.plan import Plan, Run, Step, WriteFile
+from ..model.plan import Action, Plan, Run, Step, WriteFile
 from ..ports import Port
 from ..resolve.bind import BoundRail, bind, soft_name
 from .files import Files, file_step, read_files
+from .limits import HEADER, LOGINS, UNITS, Services, drop_in, plan_logins, plan_services, read_services
+from .selinux import relabel, relabels
+from .ulps import BLACKLIST, plan_ulps, wanted_ulps
 
 MODULES_LOAD = "/etc/modules-load.d/railwright-rdma.conf"
-LIMITS = "/etc/security/limits.d/railwright-memlock.conf"
-HEADER = "# Managed by Railwright (role rdma_stack): the next run undoes what is changed here.\n"
 
 
-def read_stack(port: Port) -> dict[str, Optional[str]]:
-    """The managed files as they are."""
-    return read_files(port, (MODULES_LOAD, LIMITS))
+@dataclass(frozen=True)
+class StackState:
+    """What the plan needs beside the facts: the managed files, the services, and whether files have SELinux labels."""
+
+    files: Files
+    services: Services = Services()  # noqa: RUF009 - frozen
+    labels: bool = False
 
 
-def plan_stack(intent: NodeIntent, facts: NodeFacts, files: Files, missing_packages: tuple[str, ...] = ()) -> Plan:
+def read_stack(port: Port, units: Sequence[str] = ()) -> StackState:
+    """The state as it is; ``units`` are services whose limit is raised beside the known ones."""
+    services = read_services(port, (*UNITS, *units))
+    drop_ins = tuple(drop_in(service.name) for service in services.found)
+    return StackState(read_files(port, (MODULES_LOAD, LOGINS, BLACKLIST, *drop_ins)), services, relabels(port))
+
+
+def plan_stack(
+    intent: NodeIntent,
+    facts: NodeFacts,
+    state: StackState,
+    missing_packages: tuple[str, ...] = (),
+    *,
+    restart: bool = False,
+) -> Plan:
     """Steps towards the intent's driver stack; those that need a package which is not installed say so.
 
+    :param restart: whether services that still run with a low memory lock limit are restarted.
     :raises ReadError: when modules or RDMA devices could not be read: what is unknown cannot be planned.
     """
     if facts.modules is None:
@@ -35,25 +56,30 @@ def plan_stack(intent: NodeIntent, facts: NodeFacts, files: Files, missing_packa
     steps = [
         Step("packages", package, "", "installed", depends_on="the role's package task") for package in missing_packages
     ]
-    modules = tuple(map(_module_name, intent.modules))
+    modules = tuple(dict.fromkeys((*map(_module_name, intent.modules), *wanted_ulps(intent))))
     if modules:
         text = HEADER + "".join(f"{module}\n" for module in modules)
-        _add(steps, file_step(files, WriteFile(MODULES_LOAD, text), "boot", "modules", ", ".join(modules)))
-    _add(steps, file_step(files, WriteFile(LIMITS, _limits(intent)), "logins", "memlock limit", intent.memlock))
+        _add(steps, file_step(state.files, WriteFile(MODULES_LOAD, text), "boot", "modules", ", ".join(modules)))
+    kept_out, notes = plan_ulps(intent, facts, state.files)
+    _add(steps, kept_out)
+    _add(steps, plan_logins(intent, state.files))
+    raised, settle, more = plan_services(intent, state.services, state.files, restart)
+    notes += more
     absent = [module for module in modules if module not in facts.modules]
     steps += [
         Step("kernel", f"module {module}", "", "loaded", (Run(("modprobe", module)),), depends_on=after)
         for module in absent
     ]
     before_link = after or ("module rdma_rxe" if "rdma_rxe" in absent else None)
-    notes: list[str] = []
     if any(rail.soft_roce for rail in intent.rails):
         if facts.rdma is None:
             raise ReadError("the RDMA devices could not be read", _why(facts, "rdma"))
         for rail in bind(intent, facts):
             if rail.intent.soft_roce:
                 _soft_roce(rail, facts.rdma, before_link, steps, notes)
-    return Plan("stack", tuple(steps), notes=tuple(notes))
+    steps += raised
+    labels: tuple[Action, ...] = relabel(steps) if state.labels else ()
+    return Plan("stack", tuple(steps), (*labels, *settle), tuple(notes))
 
 
 def _soft_roce(
@@ -80,12 +106,6 @@ def _soft_roce(
         steps.append(Step(subject, setting, f"{rail.rdma.name} on {netdev}", after, (rename,), depends_on=depends_on))
     else:
         steps.append(Step(subject, setting, "", after, (add,), depends_on=depends_on))
-
-
-def _limits(intent: NodeIntent) -> str:
-    """PAM's limits; the wildcard does not cover root, who therefore has lines of its own (limits.conf(5))."""
-    lines = [f"{who} {kind} memlock {intent.memlock}\n" for who in ("*", "root") for kind in ("soft", "hard")]
-    return HEADER + "".join(lines)
 
 
 def _module_name(name: str) -> str:
