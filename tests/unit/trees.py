@@ -14,12 +14,17 @@ import json
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
-IP = ["ip", "-j", "-d", "address", "show"]
+IP = ["ip", "-j", "-d", "-force", "-batch", "-"]
 RDMA = ["rdma", "-j", "link", "show"]
 DEVINFO = ["ibv_devinfo"]
 LLDP = ["lldpcli", "-f", "json0", "show", "neighbors"]
+
+RULES = [
+    {"priority": priority, "src": "all", "table": table, "protocol": "kernel"}
+    for priority, table in ((0, "local"), (32766, "main"), (32767, "default"))
+]
 
 ZERO_GID = "0000:0000:0000:0000:0000:0000:0000:0000\n"
 BUSES = (0x18, 0x29, 0x3A, 0x4B, 0x9A, 0xAB, 0xBC, 0xCD)
@@ -118,6 +123,26 @@ def edit_command(root: Path, argv: Sequence[str], **changes: Any) -> None:
         commands.append(entry)
     entry.update(changes)
     listing.write_text(json.dumps(commands), encoding="utf-8")
+
+
+def edit_ip(root: Path, which: str, change: Callable[[Any], Any]) -> None:
+    """Change what ip tells of ``netdevs``, ``routes`` or ``rules``: in place, or by the list that is returned."""
+    commands = json.loads((root / "commands.json").read_text(encoding="utf-8"))
+    documents = next(entry["out"] for entry in commands if entry["argv"] == IP).splitlines()
+    place = ("netdevs", "routes", "rules").index(which)
+    listing = json.loads(documents[place])
+    documents[place] = json.dumps(change(listing) or listing)
+    edit_command(root, IP, out="\n".join(documents) + "\n")
+
+
+def edit_sysctl(root: Path, name: str, value: Optional[str]) -> None:
+    """Set a kernel parameter by its name (sysctl(8)), or take it away."""
+    file = root / "proc/sys" / name.translate({ord("."): "/", ord("/"): "."})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if value is None:
+        file.unlink()
+    else:
+        file.write_text(f"{value}\n", encoding="utf-8")
 
 
 def rail_nics(host: int = 1) -> tuple[Nic, ...]:
@@ -243,7 +268,9 @@ def node(
     for upper in uppers:
         tree.file(f"/sys/devices/virtual/net/{upper.name}/mtu", f"{upper.mtu}\n")
         tree.link(f"/sys/class/net/{upper.name}", f"/sys/devices/virtual/net/{upper.name}")
-    tree.command(IP, json.dumps(_ip([management, *nics], uppers)))
+    told = (_ip([management, *nics], uppers), list(_routes(management, nics, uppers)), RULES)
+    tree.command(IP, "".join(f"{json.dumps(document)}\n" for document in told))
+    _sysctls(tree, [device.netdev for device in (management, *nics)] + [upper.name for upper in uppers])
     rdma = [nic for nic in nics if nic.rdma]
     tree.command(RDMA, json.dumps([_rdma_link(number, nic) for number, nic in enumerate(rdma)]))
     tree.command(DEVINFO, "".join(_devinfo(nic) for nic in rdma))
@@ -407,7 +434,8 @@ def _ip(nics: Sequence[Nic], uppers: Sequence[Upper]) -> list[dict[str, Any]]:
             bond = next(upper for upper in uppers if upper.name == nic.master)
             if bond.mac != nic.mac:
                 entry.update(address=bond.mac, permaddr=nic.mac)
-            entry["linkinfo"] = {"info_slave_kind": "bond", "info_slave_data": {"state": "ACTIVE"}}
+            state = {"state": "ACTIVE", "mii_status": "UP", "link_failure_count": 0, "ad_aggregator_id": 1}
+            entry["linkinfo"] = {"info_slave_kind": "bond", "info_slave_data": state}
         entries.append({**entry, "addr_info": [_addr_info(address) for address in nic.addresses]})
     for index, upper in enumerate(uppers):
         flags = ["BROADCAST", "MULTICAST", "MASTER", "UP", "LOWER_UP"]
@@ -417,9 +445,41 @@ def _ip(nics: Sequence[Nic], uppers: Sequence[Upper]) -> list[dict[str, Any]]:
             entry["link"] = upper.lower
             entry["linkinfo"] = {"info_kind": "vlan", "info_data": {"protocol": "802.1Q", "id": upper.vlan}}
         else:
-            entry["linkinfo"] = {"info_kind": "bond", "info_data": {"mode": upper.mode, "miimon": 100}}
+            data = {"mode": upper.mode, "miimon": 100, "xmit_hash_policy": "layer3+4"}
+            if upper.mode == "802.3ad":
+                ports = sum(nic.master == upper.name and nic.carrier for nic in nics)
+                data.update(ad_lacp_rate="fast", ad_info={"aggregator": 1, "num_ports": ports})
+            entry["linkinfo"] = {"info_kind": "bond", "info_data": data}
         entries.append({**entry, "addr_info": [_addr_info(address) for address in upper.addresses]})
     return entries
+
+
+def _routes(management: Nic, nics: Sequence[Nic], uppers: Sequence[Upper]) -> Iterator[dict[str, Any]]:
+    flags: dict[str, Any] = {"flags": []}
+    first = {"type": "unicast", "dst": "default", "gateway": "192.0.2.1", "dev": management.netdev, "table": "main"}
+    yield {**first, "protocol": "static", "scope": "global", "metric": 100, **flags}
+    places = [(nic.netdev, nic.addresses) for nic in (management, *nics)]
+    places += [(upper.name, upper.addresses) for upper in uppers]
+    for netdev, addresses in places:
+        for address in addresses:
+            own = ipaddress.ip_interface(address)
+            route = {"type": "unicast", "dst": str(own.network), "dev": netdev, "table": "main", "protocol": "kernel"}
+            if own.version == 4:
+                yield {**route, "scope": "link", "prefsrc": str(own.ip), **flags}
+            else:
+                yield {**route, "scope": "global", "metric": 256, **flags, "pref": "medium"}
+
+
+def _sysctls(tree: Tree, netdevs: Sequence[str]) -> None:
+    for netdev in ("all", "default", *netdevs):
+        rail = netdev not in ("all", "default")
+        values = {"rp_filter": 2 if rail else 0, "arp_ignore": 1 if rail else 0, "arp_announce": 2 if rail else 0}
+        for name, value in values.items():
+            tree.file(f"/proc/sys/net/ipv4/conf/{netdev}/{name}", f"{value}\n")
+        tree.file(f"/proc/sys/net/ipv6/conf/{netdev}/disable_ipv6", "0\n")
+    for family in (4, 6):
+        for number, value in enumerate((4096, 8192, 16384), 1):
+            tree.file(f"/proc/sys/net/ipv{family}/neigh/default/gc_thresh{number}", f"{value}\n")
 
 
 def _bytes(guid: str) -> str:

@@ -188,7 +188,7 @@ def test_check_and_apply_agree_on_modules_that_are_built_in(lock, builtin, state
 
 def test_check_unknown_is_its_own_answer(lock):
     node = converged(lock)
-    node.tools["ip -j -d address show"] = "hangs"
+    node.tools["ip -j -d -force -batch -"] = "hangs"
     assert check(node, {}, io.StringIO()) == 2
     assert check(node, {"--on-unknown": "pass"}, io.StringIO()) == 0
     assert check(node, {"--on-unknown": "fail"}, io.StringIO()) == 1

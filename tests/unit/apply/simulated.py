@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from ipaddress import ip_interface
 from typing import Optional
 
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.run import Timer
@@ -63,7 +64,7 @@ class SimulatedNode(FakePort):
 
     def __init__(self, manager: str = "systemd-networkd") -> None:
         tools = {
-            "ip -j -d address show": lambda port: port.ip(),
+            "ip -j -d -force -batch -": lambda port: port.ip(),
             "rdma -j link show": "[]",
             "rdma -j resource show qp": "[]",
             "dpkg-query": "rdma-core installed\n",
@@ -96,6 +97,8 @@ class SimulatedNode(FakePort):
             self.net[name] = {"pci": pci, "mtu": 1500, "addresses": [], "index": index + 2, "up": True}
         self.net["ens2"]["addresses"] = ["10.0.2.15/24"]
         self.loaded: dict[str, str] = {}
+        self.routes = [{"dst": "default", "gateway": "10.0.2.2", "dev": "ens2", "table": "main", "flags": []}]
+        self.rules = [{"priority": 32766, "src": "all", "table": "main"}]
         super().__init__(files, tools, links)
 
     def with_intent(self, wanted: Optional[NodeIntent] = None) -> SimulatedNode:
@@ -114,7 +117,16 @@ class SimulatedNode(FakePort):
             entry.update(operstate="UP" if dev["up"] else "DOWN", link_type="ether", parentbus="pci")
             entry.update(address=f"52:54:00:00:01:0{dev['index']}", parentdev=dev["pci"], max_mtu=9000)
             entries.append(entry)
-        return json.dumps(entries)
+        return "\n".join(json.dumps(document) for document in (entries, self.routes + self._connected(), self.rules))
+
+    def _connected(self) -> list:
+        """What the kernel adds with an address."""
+        found = []
+        for name, dev in self.net.items():
+            for address in dev["addresses"] if dev["up"] else ():
+                subnet, local = str(ip_interface(address).network), address.partition("/")[0]
+                found.append({"dst": subnet, "dev": name, "table": "main", "protocol": "kernel", "prefsrc": local})
+        return found
 
     def modprobe(self) -> str:
         module = self.calls[-1].split()[1]

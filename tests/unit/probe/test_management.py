@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import json
-
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports import RecordedPort
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe import probe
@@ -38,21 +36,25 @@ def test_the_session_counts_as_well(tmp_path, address, expected):
     assert managed(tmp_path) == expected
 
 
-@pytest.mark.parametrize(("gateway_table", "expected"), [("main", ("eno1", "enp1s0")), ("rail", ("eno1",))])
-def test_an_ipv6_default_route_counts_in_the_main_table_only(tmp_path, gateway_table, expected):
-    trees.soft_roce(tmp_path)
+def _ipv6_default(root):
     line = f"{ZERO} 00 {ZERO} 00 fe80{'0' * 27}1 00000400 1 0 00000003   enp1s0\n"
-    (tmp_path / "proc/net/ipv6_route").write_text(line)
-    routes = [{"dst": "default", "gateway": "fe80::1", "dev": "enp1s0"}] if gateway_table == "main" else []
-    argv = ["ip", "-j", "-6", "route", "show", "default", "table", "main"]
-    trees.edit_command(tmp_path, argv, out=json.dumps(routes))
+    (root / "proc/net/ipv6_route").write_text(line)
+
+
+@pytest.mark.parametrize(("table", "expected"), [("main", ("eno1", "enp1s0")), ("101", ("eno1",))])
+def test_an_ipv6_default_route_counts_in_the_main_table_only(tmp_path, table, expected):
+    trees.soft_roce(tmp_path)
+    _ipv6_default(tmp_path)
+    route = {"dst": "default", "gateway": "fe80::1", "dev": "enp1s0", "table": table, "pref": "medium"}
+    trees.edit_ip(tmp_path, "routes", lambda routes: routes.append(route))
+    trees.edit_command(tmp_path, ["ip", "-6", "-j", "-d", "rule", "show"], out="[]")
     assert managed(tmp_path) == expected
 
 
 def test_when_ip_cannot_say_which_table_it_is_the_netdev_is_left_alone(tmp_path):
     trees.soft_roce(tmp_path)
-    line = f"{ZERO} 00 {ZERO} 00 fe80{'0' * 27}1 00000400 1 0 00000003   enp1s0\n"
-    (tmp_path / "proc/net/ipv6_route").write_text(line)
+    _ipv6_default(tmp_path)
+    trees.edit_command(tmp_path, trees.IP, rc=1, out="[]\n[]\n", err="No such device\nCommand failed -:2\n")
     assert managed(tmp_path) == ("eno1", "enp1s0")
 
 

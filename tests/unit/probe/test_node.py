@@ -182,7 +182,8 @@ def test_netdevs_without_addresses_would_mislead(copy):
     trees.hang(copy, trees.IP)
     found = facts(copy)
     assert found.netdevs is None
-    assert [entry.subject for entry in found.unread] == ["netdevs"]
+    assert (found.routes, found.rules) == (None, None)
+    assert [entry.subject for entry in found.unread] == ["netdevs", "routes", "rules"]
     assert len(found.rdma) == 8
     assert found.management == ("eno1",)
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -228,11 +227,13 @@ def test_a_doubled_address_is_one_root_through_the_real_probe(tmp_path):
     for number in (1, 2):
         root, want = trees.soft_roce(tmp_path / f"node{number}", number), nodes.intent(number)
         if number == 2:
-            listing = json.loads(RecordedPort(str(root)).run(trees.IP).out)
-            entry = next(item for item in listing if item["ifname"] == "enp1s0")
-            again = {"local": "10.1.0.1", "secondary": True}
-            entry["addr_info"].append({**entry["addr_info"][0], **again})
-            trees.edit_command(root, trees.IP, out=json.dumps(listing))
+
+            def double(listing):
+                entry = next(item for item in listing if item["ifname"] == "enp1s0")
+                again = {"local": "10.1.0.1", "secondary": True}
+                entry["addr_info"].append({**entry["addr_info"][0], **again})
+
+            trees.edit_ip(root, "netdevs", double)
             trees.add_gid(root, "rxe_rail0", 5, nodes.gid(1, 0), netdev="enp1s0")
         have = probe(RecordedPort(str(root)))
         own = judge_node(want.host, want, want, have)

@@ -160,12 +160,18 @@ class Route(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RoutingRule(Model):
-    """One rule of the routing policy; ``source`` is CIDR, ``None`` for all."""
+    """One rule of the routing policy; ``source`` is CIDR, ``None`` for all.
+
+    ``selectors`` are its other conditions in the words of ip-rule(8): ``iif eth0``, ``fwmark 0x1``, ``to 10.9.0.0/16``.
+    A rule that names no table has table 0 and an ``action``: ``blackhole``, ``goto 1000``, ``l3mdev`` …
+    """
 
     priority: int
     table: int
     source: Optional[str] = None
     family: int = 4
+    selectors: tuple[str, ...] = ()
+    action: Optional[str] = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ..model.facts import Netdev
+from ..model.facts import BondPortState, BondState, Netdev
 from .text import parse_json, wrong
 
 TOOL = "ip address"
@@ -61,8 +61,43 @@ def _netdev(entry: dict[str, Any], number: int) -> Optional[Netdev]:
         master=_text(entry, "master", number),
         vlan_id=_number(data, "id", number) if kind == "vlan" else None,
         bond_mode=_text(data, "mode", number) if kind == "bond" else None,
+        bond=_bond(data, number) if kind == "bond" else None,
+        bond_port=_bond_port(info, number) if info.get("info_slave_kind") == "bond" else None,
+        altnames=_altnames(entry, number),
         addresses=_addresses(entry, number),
     )
+
+
+def _bond(data: dict[str, Any], number: int) -> BondState:
+    """Keys are those of iproute2 ip/iplink_bond.c."""
+    aggregator = _mapping(data, "ad_info", number)
+    return BondState(
+        _text(data, "mode", number),
+        _text(data, "ad_lacp_rate", number),
+        _text(data, "xmit_hash_policy", number),
+        _number(data, "miimon", number),
+        _number(aggregator, "aggregator", number),
+        _number(aggregator, "num_ports", number),
+        _text(data, "active_slave", number),
+    )
+
+
+def _bond_port(info: dict[str, Any], number: int) -> BondPortState:
+    """Keys are those of iproute2 ip/iplink_bond_slave.c."""
+    data = _mapping(info, "info_slave_data", number)
+    return BondPortState(
+        _text(data, "state", number),
+        _text(data, "mii_status", number),
+        _number(data, "link_failure_count", number),
+        _number(data, "ad_aggregator_id", number),
+    )
+
+
+def _altnames(entry: dict[str, Any], number: int) -> tuple[str, ...]:
+    names = entry.get("altnames", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise wrong(TOOL, number, str(entry), "'altnames' is no list of names")
+    return tuple(names)
 
 
 def _addresses(entry: dict[str, Any], number: int) -> tuple[str, ...]:

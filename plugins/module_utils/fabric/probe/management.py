@@ -7,17 +7,21 @@ from __future__ import annotations
 from typing import Optional, Sequence
 
 from ..errors import ParseError, ReadError
-from ..model.facts import Netdev
-from ..parse.text import parse_json
+from ..model.facts import Netdev, Route
+from ..parse.ip_route import MAIN
 from ..ports import Port
 from .collect import Reader
 
 _UP, _REJECT = 0x1, 0x200  # RTF_UP, RTF_REJECT: linux/route.h, linux/ipv6_route.h
 
 
-def management(reader: Reader, netdevs: Optional[Sequence[Netdev]], session: Optional[str]) -> tuple[str, ...]:
+def management(
+    reader: Reader, netdevs: Optional[Sequence[Netdev]], routes: Optional[Sequence[Route]], session: Optional[str]
+) -> tuple[str, ...]:
     """Names of the management netdevs, with the devices below them (bond members, a VLAN's lower device).
 
+    :param routes: as ip told them; the kernel's own files are read all the same, so that a tool that fails leaves no
+        management netdev out.
     :param session: this node's address in the controller's session; looked for when it is not given.
     """
     names = set(reader.value("/proc/net/route", _default4, "management") or ())
@@ -25,9 +29,7 @@ def management(reader: Reader, netdevs: Optional[Sequence[Netdev]], session: Opt
         others = set(reader.value("/proc/net/ipv6_route", _default6, "management") or ()) - names
         if others:
             # That file mixes all tables, and a rail's own table may hold a default route: only the main one counts.
-            argv = ("ip", "-j", "-6", "route", "show", "default", "table", "main")
-            told = reader.tool(argv, _devices, "management")
-            names |= others if told is None else others & set(told)
+            names |= others if routes is None else others & set(_in_main(routes))
     session = session or own_session(reader.port)
     if session:
         names |= {netdev.name for netdev in netdevs or () if session in _locals(netdev)}
@@ -82,12 +84,8 @@ def _valid(flags: str) -> bool:
     return int(flags, 16) & (_UP | _REJECT) == _UP
 
 
-def _devices(text: str) -> list[str]:
-    routes = parse_json("ip route", text or "[]")
-    if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
-        raise ParseError("a list of routes is expected", "ip route:1", text[:80])
-    hops = [hop for route in routes for hop in (route, *route.get("nexthops", ()))]
-    return [hop["dev"] for hop in hops if "dev" in hop]
+def _in_main(routes: Sequence[Route]) -> list[str]:
+    return [route.netdev for route in routes if route.destination == "::/0" and route.table == MAIN and route.netdev]
 
 
 def _locals(netdev: Netdev) -> set[str]:

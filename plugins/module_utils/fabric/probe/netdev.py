@@ -1,11 +1,11 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Netdevs: one call of ip, and what only sysfs knows of the physical ones."""
+"""Netdevs: what only sysfs knows of the physical ones, beside what ip told."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional
+from typing import Optional, Sequence
 
 from ..errors import ReadError
 from ..model.facts import Netdev
@@ -15,14 +15,11 @@ from .collect import Reader
 _CLASS = "/sys/class/net"
 
 
-def netdevs(reader: Reader, detail: bool) -> Optional[tuple[Netdev, ...]]:
-    """All netdevs but the loopback; ``None`` when ip cannot tell, since a netdev without its addresses would mislead.
+def netdevs(reader: Reader, listed: Sequence[Netdev], detail: bool) -> tuple[Netdev, ...]:
+    """All netdevs but the loopback, completed.
 
     ``detail`` asks ethtool for the firmware of each netdev that has a driver: a process per netdev.
     """
-    listed = reader.tool(("ip", "-j", "-d", "address", "show"), ip_address.parse, "netdevs")
-    if listed is None:
-        return None
     return tuple(
         _physical(reader, netdev, detail) if netdev.kind in ip_address.HARDWARE else netdev for netdev in listed
     )

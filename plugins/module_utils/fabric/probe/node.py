@@ -10,10 +10,12 @@ from ..model.facts import NodeFacts
 from ..ports import Port
 from . import host
 from .collect import Reader
+from .ip import ip
 from .management import management
 from .netdev import netdevs
 from .pci import pci
 from .rdma import rdma
+from .sysctl import sysctls
 from .system import system
 
 
@@ -26,17 +28,21 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
     """
     reader = Reader(port)
     network, accelerators = pci(reader, detail)
-    found = netdevs(reader, detail)
+    listed, routes, rules = ip(reader)
+    found = netdevs(reader, listed, detail) if listed is not None else None
     node = system(reader)
     return NodeFacts(
         system=node,
-        management=management(reader, found, session),
+        management=management(reader, found, routes, session),
         pci=network,
         netdevs=found,
         rdma=rdma(reader, detail, judged),
         modules=host.modules(reader, node.kernel),
         memlock=host.memlock(reader) if judged else None,
         lldp=host.neighbours(reader) if judged else None,
+        routes=routes,
+        rules=rules,
+        sysctls=sysctls(reader, found),
         accelerators=accelerators,
         unread=tuple(reader.unread),
     )
