@@ -59,6 +59,16 @@ class Reader:
             self.note(error, subject)
             return None
 
+    def names(self, path: str, subject: str) -> list[str]:
+        """The names in a directory that need not be there, sorted; none and a note when it cannot be read."""
+        try:
+            return self.port.listdir(path)
+        except MissingError:
+            return []
+        except ReadError as error:
+            self.note(error, subject)
+            return []
+
     def tool(self, argv: tuple[str, ...], parse: Callable[[str], T], subject: str) -> Optional[T]:
         """What a tool prints, parsed; ``None`` and a note when it is absent, hangs, fails or cannot be understood."""
         return self.attempt(subject, lambda: parse(_output(self.port.run(argv, TIMEOUT_S))))
