@@ -154,7 +154,7 @@ def test_network_refuses_the_link_of_the_session():
 
 def test_network_refuses_what_it_cannot_drive():
     node = SimulatedNode(manager="NetworkManager")
-    with pytest.raises(RefusedError, match=r"systemd-networkd only in this version.*found 'NetworkManager'"):
+    with pytest.raises(RefusedError, match=r"systemd-networkd and ifupdown only.*found 'NetworkManager'"):
         network(node)
     assert node.changes == []
 

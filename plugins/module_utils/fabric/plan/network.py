@@ -11,7 +11,7 @@ from ..model.base import Model
 from ..model.facts import Netdev, NodeFacts
 from ..model.intent import NodeIntent
 from ..model.network import BOND, VLAN, Link
-from ..model.plan import Plan, RemoveFile, Step
+from ..model.plan import Plan, RemoveFile, Step, WriteFile
 from ..ports import Port
 from ..resolve.bind import BoundRail, bind
 from .files import Files, file_step, read_files
@@ -100,7 +100,7 @@ class _Work:
         for file in files:
             step = file_step(self.node.files, file, name, f"file {file.path}", _words(links))
             found += [step] if step is not None else []
-        found += anew
+        found += [*anew, *self._replaced(files, links)]
         found += [step for step in live_steps(links) if step.setting not in made]
         routes = route_steps(links, self.facts)
         found += [step for step in routes if not step.actions]
@@ -110,6 +110,26 @@ class _Work:
             self.touched[name] = links
         self.steps += [replace(step, disruptive=RECONFIGURE) for step in found]
         self.steps += [step for step in routes if step.actions]
+
+    def _replaced(self, files: tuple[WriteFile, ...], links: tuple[Link, ...]) -> list[Step]:
+        """Bonds and VLANs that the present text of the files made, and the new one does not know."""
+        changed = (
+            text for text in (self.node.files.get(f.path) for f in files if f.text != self.node.files.get(f.path))
+        )
+        about = self.provider.netdevs(tuple(text for text in changed if text is not None), self.netdevs)
+        names = {link.name for link in links}
+        old = [netdev for netdev in about if netdev.kind in (BOND, VLAN) and netdev.name not in names]
+        self.gone.update((netdev.name, netdev) for netdev in old)
+        return [
+            Step(
+                links[0].rail,
+                f"{netdev.kind} {netdev.name}",
+                "of an earlier state of the rail",
+                "",
+                (delete(netdev.name),),
+            )
+            for netdev in old
+        ]
 
     def left_over(self, rails: set[str]) -> None:
         """Files of ours that no rail wants any more, with the bonds and VLANs that they made.

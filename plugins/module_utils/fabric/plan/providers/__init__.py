@@ -69,9 +69,12 @@ def network_provider(facts: NodeFacts) -> NetworkProvider:
         from .networkd import Networkd  # noqa: PLC0415
 
         return Networkd()
+    if manager == "ifupdown":
+        from .ifupdown import Ifupdown  # noqa: PLC0415
+
+        return Ifupdown()
     raise UnsupportedError(
-        "rails are configured through systemd-networkd only in this version; netplan, NetworkManager and ifupdown "
-        "will follow",
+        "rails are configured through systemd-networkd and ifupdown only",
         "network manager of the node",
         manager or "none that is known",
         "Configure the rails by the site's own means and leave the role rail_network out: verify judges them as well",

@@ -83,10 +83,10 @@ def _text(lines: list[str]) -> str:
 
 def _netdev(link: Link) -> list[str]:
     lines = ["[NetDev]", f"Name={link.name}", f"Kind={link.kind}"]
-    if link.mtu is not None:
-        lines.append(f"MTUBytes={link.mtu}")
     if link.bond is not None:
+        lines += [f"MTUBytes={link.mtu}"] if link.mtu is not None else []
         return [*lines, "", "[Bond]", *_bond(link.bond)]
+    # Without an MTU it starts with the one below it, which may not be the final one yet (net/8021q/vlan_netlink.c).
     return [*lines, "", "[VLAN]", f"Id={link.vlan}"]
 
 
@@ -117,7 +117,7 @@ def _network(link: Link, links: tuple[Link, ...], netdevs: tuple[Netdev, ...]) -
     if link.master is not None:
         return [*lines, f"Bond={link.master}", "LinkLocalAddressing=no", "IPv6AcceptRA=no", "LLDP=yes", *above]
     lines += [
-        f"LinkLocalAddressing={'ipv6' if link.top else 'no'}",
+        "LinkLocalAddressing=ipv6",
         "IPv6AcceptRA=no",
         "LLDP=yes",
         "ConfigureWithoutCarrier=yes",
@@ -127,7 +127,11 @@ def _network(link: Link, links: tuple[Link, ...], netdevs: tuple[Netdev, ...]) -
     if link.top and link.addressing == "none":
         # Without addresses of ours, somebody else's are to stay when the link is configured again.
         lines.append("KeepConfiguration=yes")
-    lines += [f"Address={address}" for address in link.addresses]
+    lines += [f"Address={address}" for address in link.addresses if ":" not in address]
+    for address in link.addresses:
+        if ":" in address:
+            # Tentative without a carrier, it would give neither GID nor routes (RFC 4862, 5.4).
+            lines += ["", "[Address]", f"Address={address}", "DuplicateAddressDetection=none"]
     for route in link.routes:
         lines += ["", "[Route]", *_route(route)]
     for rule in link.rules:
