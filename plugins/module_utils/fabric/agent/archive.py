@@ -71,18 +71,19 @@ def build(packed: bytes) -> bytes:
 def inspect(data: bytes) -> Optional[Build]:
     """What an installed file is a build of; ``None`` when it is none of ours."""
     start = data.rfind(b"PK\x05\x06")
-    comment = data[start + _END :].decode("utf-8", "replace").split(" ", 2)
-    if start < 0 or len(comment) != 3:
+    comment = data[start + _END :]
+    words = comment.decode("utf-8", "replace").split(" ", 2)
+    if start < 0 or len(words) != 3 or int.from_bytes(data[start + _END - 2 : start + _END], "little") != len(comment):
         return None
-    body, sources, python = comment
-    return Build(sources, python, body == digest(data[:start]))
+    body, sources, python = words
+    return Build(sources, python, body == digest(data[: start + _END - 2]))
 
 
 def _pack(members: Mapping[str, bytes], prefix: bytes, comment: bytes) -> bytes:
     """A stored (not compressed: loading is quicker) zip with sorted names, fixed times and modes.
 
-    A comment, when there is one, is preceded by the digest of all that comes before the end record, so that a damaged
-    file is noticed.
+    A comment, when there is one, is preceded by the digest of all that comes before its length, so that a damaged file
+    is noticed.
     """
     stream = io.BytesIO()
     stream.write(prefix)
@@ -95,6 +96,6 @@ def _pack(members: Mapping[str, bytes], prefix: bytes, comment: bytes) -> bytes:
     data = stream.getvalue()
     if not comment:
         return data
-    body, end = data[:-_END], data[-_END:]
+    body = data[:-2]
     comment = digest(body).encode() + b" " + comment
-    return body + end[:-2] + len(comment).to_bytes(2, "little") + comment
+    return body + len(comment).to_bytes(2, "little") + comment
