@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,11 @@ class Played:
     report: dict[str, Any]
 
     def roots(self) -> list[dict[str, Any]]:
-        """Findings that are wrong or unknown by themselves: no consequence of another, not waived."""
+        """Findings that do not pass by themselves: no consequence of another, not waived."""
         return [
             finding
             for finding in self.report.get("findings", [])
-            if finding["state"] in ("fail", "unknown") and not finding["caused_by"] and not finding["waived"]
+            if finding["state"] != "pass" and not finding["caused_by"] and not finding["waived"]
         ]
 
     def changed(self) -> dict[str, int]:
@@ -105,6 +106,22 @@ class ConvergedLab:
         """The network device that carries a rail."""
         device = {"rail0": "0000:01:00.0", "rail1": "0000:02:00.0"}[rail]
         return self.lab.run(node, [f"ls /sys/bus/pci/devices/{device}/virtio*/net"]).stdout.strip()
+
+    def await_agent(self, node: str) -> None:
+        """Wait until the agent has done its work at boot, and is content."""
+        deadline = time.monotonic() + 120
+        while self.lab.run(node, ["systemctl show -P ActiveState railwright-apply"]).stdout.strip() != "active":
+            assert time.monotonic() < deadline, f"{node}: the agent did not finish at boot"
+            time.sleep(2)
+        done = self.lab.run(node, ["railwright", "check"], check=False)
+        assert done.returncode == 0, f"{node}: {done.stdout}{done.stderr}"
+
+    def await_neighbour(self, node: str, rail: str, leaf: str) -> None:
+        """Wait until the node hears over LLDP that the rail is plugged into this leaf."""
+        netdev, deadline = self.netdev(node, rail), time.monotonic() + 120
+        while leaf not in (seen := self.lab.run(node, [f"lldpcli show neighbors ports {netdev}"]).stdout):
+            assert time.monotonic() < deadline, seen
+            time.sleep(2)
 
 
 @pytest.fixture(scope="session")

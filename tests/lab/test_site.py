@@ -68,14 +68,7 @@ def test_after_a_reboot_verify_passes_with_no_run_in_between(converged_lab):
     for node in NODES:
         converged_lab.lab.reboot(node)
     for node in NODES:
-        deadline = time.monotonic() + 120
-        while "active" not in shell(
-            converged_lab.lab, node, "systemctl", "show", "-P", "ActiveState", "railwright-apply"
-        ):
-            assert time.monotonic() < deadline, f"{node}: the agent did not finish at boot"
-            time.sleep(2)
-        done = converged_lab.lab.run(node, ["railwright", "check"], check=False)
-        assert done.returncode == 0, f"{node}: {done.stdout}{done.stderr}"
+        converged_lab.await_agent(node)
     played = converged_lab.playbook("playbooks/verify.yml")
     assert played.report["verdict"] == "pass"
     assert played.changed() == NOTHING
