@@ -20,7 +20,8 @@ FAULTS = [
      "rail.sysctls", "rail1", "arp_ignore"),
     ("GID table without the address",
      "ports=/sys/class/infiniband/rxe_rail0/ports/1; cd $ports/gids;"
-     "printf '0000:0000:0000:0000:0000:0000:0000:0000\\n' > /run/no-gid; for gid in *; do grep -q ffff:0a64 $gid && mount --bind /run/no-gid $ports/gids/$gid; done",
+     "printf '0000:0000:0000:0000:0000:0000:0000:0000\\n' > /run/no-gid;"
+     "for gid in *; do grep -q ffff:0a64 $gid && mount --bind /run/no-gid $ports/gids/$gid; done",
      "rail.gid", "rail0", "10.100.0.1"),
     ("memlock low", "echo '* hard memlock 64' > /etc/security/limits.d/zz-site.conf", "stack.memlock", None, "64"),
     ("module not loaded", "modprobe -r rdma_ucm", "stack.modules", None, "rdma_ucm"),
