@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Optional, Sequence
 
-from ..model.facts import NodeFacts
+from ..model.facts import Netdev, NodeFacts, Owner
 from ..ports import Port
 from . import host
 from .collect import Reader
@@ -15,6 +15,7 @@ from .management import management
 from .netdev import netdevs
 from .pci import pci
 from .rdma import rdma
+from .services import services
 from .sysctl import sysctls
 from .system import system
 
@@ -24,16 +25,18 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
 
     :param detail: also the counters of RDMA ports, the firmware of netdevs and the accelerators.
     :param session: the node's own address in the controller's session, where the caller knows it better than we do.
-    :param judged: also what rules alone need: path MTUs (a process), the memlock limit and LLDP neighbours.
+    :param judged: also what rules alone need: path MTUs (a process), the memlock limit, LLDP neighbours, and
+        who else sets what we set.
     """
     reader = Reader(port)
     network, accelerators = pci(reader, detail)
     listed, routes, rules = ip(reader)
     found = netdevs(reader, listed, detail) if listed is not None else None
     node = system(reader)
+    untouched = management(reader, found, routes, session)
     return NodeFacts(
         system=node,
-        management=management(reader, found, routes, session),
+        management=untouched,
         pci=network,
         netdevs=found,
         rdma=rdma(reader, detail, judged),
@@ -43,6 +46,16 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
         routes=routes,
         rules=rules,
         sysctls=sysctls(reader, found),
+        services=services(reader) if judged else None,
+        owners=_owners(reader, found, untouched, node.network_manager) if judged else None,
         accelerators=accelerators,
         unread=tuple(reader.unread),
     )
+
+
+def _owners(
+    reader: Reader, found: Optional[Sequence[Netdev]], untouched: Sequence[str], manager: Optional[str]
+) -> Optional[tuple[Owner, ...]]:
+    from .owners import owners  # noqa: PLC0415 - a setter does not need it, and compiles what it imports
+
+    return owners(reader, found, untouched, manager)
