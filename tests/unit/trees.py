@@ -48,6 +48,9 @@ class Nic:
     admin_up: bool = True
     carrier: bool = True
     speed: int = 400000
+    pcie: tuple[str, int] = ("32.0 GT/s PCIe", 16)  # speed and width of the link: as it is, and as it could be
+    max_pcie: tuple[str, int] = ("32.0 GT/s PCIe", 16)
+    carrier_changes: int = 2
     master: str = ""
     link_layer: str = "Ethernet"
     state: str = "4: ACTIVE"
@@ -290,6 +293,9 @@ def _system(tree: Tree, hostname: str, product: str, management: str) -> None:
     tree.file("/sys/class/dmi/id/product_name", f"{product}\n")
     tree.file("/sys/class/dmi/id/sys_vendor", f"{vendor}\n")
     tree.file("/sys/fs/cgroup/system.slice/systemd-networkd.service/cgroup.procs", "411\n")
+    for pid, unit in ((700, "sshd"), (701, "slurmd"), (702, "kubelet"), (703, "containerd")):
+        service(tree, unit, pid)
+    tree.file("/run/systemd/units/invocation:railwright-apply.service", "")
     tree.file("/etc/security/limits.conf", "# nothing here\n")
     tree.file("/etc/security/limits.d/90-rdma.conf", "* soft memlock unlimited\n* hard memlock unlimited\n")
     modules = ("rdma_rxe", "mlx5_ib", "mlx5_core", "rdma_ucm", "rdma_cm", "ib_uverbs", "ib_umad", "ib_core")
@@ -298,6 +304,17 @@ def _system(tree: Tree, hostname: str, product: str, management: str) -> None:
     routes = f"{management}\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
     tree.file("/proc/net/route", head + routes)
     tree.file("/proc/net/ipv6_route", f"{'0' * 32} 00 {'0' * 32} 00 {'0' * 32} ffffffff 1 0 00200200       lo\n")
+
+
+def service(tree: Tree, unit: str, pid: int, process: str = "", memlock: str = "unlimited") -> None:
+    """A unit that runs. The kernel's link in /run/systemd/units points nowhere; a file serves as well."""
+    tree.file(f"/run/systemd/units/invocation:{unit}.service", "")
+    tree.file(f"/sys/fs/cgroup/system.slice/{unit}.service/cgroup.procs", f"{pid}\n")
+    tree.file(f"/proc/{pid}/comm", f"{process or unit}\n")
+    limits = [("Max stack size", "8388608", "unlimited"), ("Max locked memory", memlock, memlock)]
+    head = f"{'Limit':<25} {'Soft Limit':<20} {'Hard Limit':<20} Units     \n"
+    rows = "".join(f"{name:<25} {soft:<20} {hard:<20} bytes     \n" for name, soft, hard in limits)
+    tree.file(f"/proc/{pid}/limits", head + rows)
 
 
 def _device(tree: Tree, pci: str, chain: Sequence[str], ids: tuple[str, str], *, kind: str, numa: int) -> str:
@@ -337,6 +354,11 @@ def _nic(tree: Tree, nic: Nic, uppers: dict[str, Upper]) -> None:
     net = f"{below}/net/{nic.netdev}"
     tree.file(f"{net}/mtu", f"{nic.mtu}\n")
     tree.file(f"{net}/speed", f"{nic.speed}\n")
+    tree.file(f"{net}/carrier_changes", f"{nic.carrier_changes}\n")
+    if nic.driver != "virtio_net":
+        for prefix, (speed, width) in (("current", nic.pcie), ("max", nic.max_pcie)):
+            tree.file(f"{path}/{prefix}_link_speed", f"{speed}\n")
+            tree.file(f"{path}/{prefix}_link_width", f"{width}\n")
     tree.link(f"{net}/device", below)
     tree.link(f"/sys/class/net/{nic.netdev}", net)
     if nic.rdma:

@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The memlock limit: in ``limits.conf(5)`` files, and as ``ulimit -a`` prints it."""
+"""The memlock limit: in ``limits.conf(5)`` files, in ``/proc/<pid>/limits``, and as ``ulimit -a`` prints it."""
 
 from __future__ import annotations
 
@@ -40,3 +40,17 @@ def ulimit_memlock(text: str) -> str:
     if match is None:
         raise ParseError("no line 'max locked memory'", "ulimit:1", text.strip()[:80])
     return match.group(1)
+
+
+def process_memlock(text: str) -> int:
+    """The soft limit of a process, which its children inherit, in bytes; -1 for none (proc(5))."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("Max locked memory "):
+            words = line.split()[3:]
+            if len(words) == 3 and words[2] == "bytes":
+                if words[0] == UNLIMITED:
+                    return -1
+                if words[0].isascii() and words[0].isdigit():
+                    return int(words[0])
+            raise ParseError("no limit of locked memory", f"limits:{number}", line.strip()[:80])
+    raise ParseError("no line 'Max locked memory'", "limits:1", text.strip()[:80])

@@ -1,6 +1,9 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Small values of ``/sys/class/infiniband/<device>/`` (kernel Documentation/ABI/stable/sysfs-class-infiniband)."""
+"""Small values of sysfs.
+
+Kernel Documentation/ABI/stable/sysfs-class-infiniband, and Documentation/ABI/testing/sysfs-bus-pci.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +62,29 @@ def counter(text: str) -> Optional[int]:
     if not digits.isascii() or not digits.isdigit():
         raise ParseError("a counter is expected", "counter:1", digits[:80])
     return int(digits)
+
+
+def link_speed(text: str) -> Optional[float]:
+    """Speed of a PCIe link in GT/s a lane: ``16.0 GT/s PCIe``, ``8 GT/s``; ``None`` for ``Unknown``.
+
+    The words are those of the kernel's drivers/pci/probe.c, pci_speed_string(), and of what older ones printed.
+    """
+    word = text.strip()
+    if word.startswith("Unknown"):
+        return None
+    number, space, unit = word.partition(" ")
+    digits = number.replace(".", "", 1)
+    if not space or unit not in ("GT/s", "GT/s PCIe") or not digits.isascii() or not digits.isdigit():
+        raise ParseError("no speed of the form '16.0 GT/s PCIe'", "link_speed:1", word[:80])
+    return float(number)
+
+
+def link_width(text: str) -> Optional[int]:
+    """Lanes of a PCIe link; ``None`` where there is no link (0) or it is not known (255, PCIE_LNK_WIDTH_UNKNOWN)."""
+    digits = text.strip()
+    if not digits.isascii() or not digits.isdigit():
+        raise ParseError("a number of lanes is expected", "link_width:1", digits[:80])
+    return int(digits) if int(digits) not in (0, 255) else None
 
 
 def _numbered_word(name: str, text: str, known: dict[int, str]) -> str:

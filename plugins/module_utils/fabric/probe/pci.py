@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Callable, Optional, TypeVar
 
 from ..errors import ReadError
 from ..model.facts import Pci
+from ..parse import sysfs
 from .collect import Reader
 
+T = TypeVar("T")
 _BUS = "/sys/bus/pci/devices"
 # PCI class codes (PCI Code and ID Assignment Specification): 02 network; 0302 3D controller, 0380 other display,
 # 12 processing accelerator. Class 0300 (VGA) counts only for makers of accelerators: every server has a console VGA.
@@ -46,4 +48,24 @@ def _function(reader: Reader, address: str) -> Pci:
     if real is None:
         return Pci(address, vendor, device)
     place = reader.place(real)
-    return Pci(address, vendor, device, place.driver, place.slot, place.numa, place.path)
+
+    def link(name: str, parse: Callable[[str], Optional[T]]) -> Optional[T]:
+        if not express:
+            return None
+        return reader.value(f"{real}/{name}", parse, address)
+
+    # A function that a hypervisor made up may have no PCI Express link.
+    express = reader.port.exists(f"{real}/current_link_width")
+    return Pci(
+        address,
+        vendor,
+        device,
+        place.driver,
+        place.slot,
+        place.numa,
+        place.path,
+        speed_gts=link("current_link_speed", sysfs.link_speed),
+        width=link("current_link_width", sysfs.link_width),
+        max_speed_gts=link("max_link_speed", sysfs.link_speed),
+        max_width=link("max_link_width", sysfs.link_width),
+    )
