@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The modules node_intent, rdma_stack, rail_network and node_agent at the Ansible boundary."""
+"""The modules node_intent, rdma_stack, rail_naming, rail_network and node_agent at the Ansible boundary."""
 
 from __future__ import annotations
 
@@ -154,3 +154,22 @@ def test_action_packs_the_whole_core():
     action = importlib.import_module(f"{PLUGINS}.action.node_agent")
     with zipfile.ZipFile(io.BytesIO(action.packed())) as archive:
         assert {"agent/main.py", "apply/run.py", "probe/node.py", "verify/local.py"} <= set(archive.namelist())
+
+
+def test_names_come_with_the_next_boot(run, node):
+    wanted = intent()
+    ports = [replace(rail.ports[0], netdev=rail.name) for rail in wanted.rails]
+    data = encode(replace(wanted, rails=tuple(replace(rail, ports=(at,)) for rail, at in zip(wanted.rails, ports))))
+    node.tools["udevadm control"] = ""
+    check = run("rail_naming", check=True, intent=data)
+    assert check["steps"][0] == (
+        "rail0: name of netdev ens4 at boot (none) -> rail0 from the next boot on [after: node_intent]"
+    )
+    assert node.changes == []
+    run("node_intent", intent=data)
+    assert run("rail_naming", intent=data)["changed"]
+    second = run("rail_naming", intent=data)
+    assert (second["changed"], len(second["warnings"])) == (False, 2)
+    run("node_intent", intent=encode(intent()))
+    assert run("rail_naming")["changed"]
+    assert run("rail_naming")["steps"] == []

@@ -22,3 +22,15 @@ def test_verbs_see_the_devices(host):
 
 def test_locked_memory_is_unlimited_for_login_sessions(host):
     assert "memlock" in host.check_output("cat /etc/security/limits.d/*.conf")
+
+
+def test_services_may_lock_memory_as_well(host):
+    told = host.check_output("systemctl show --property=LimitMEMLOCK,NeedDaemonReload ssh.service")
+    assert told.split() == ["LimitMEMLOCK=infinity", "NeedDaemonReload=no"]
+
+
+def test_storage_modules_are_kept_out_by_the_program_that_loads_them(host):
+    assert "blacklist ib_iser" in host.file("/etc/modprobe.d/railwright-storage.conf").content_string
+    asked = "printf 'ib_iser\\n' > /run/storage.conf; /usr/lib/systemd/systemd-modules-load /run/storage.conf; true"
+    host.run(asked)
+    assert "ib_iser " not in host.file("/proc/modules").content_string

@@ -62,5 +62,6 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
 
 
 def _refused(message: str, rails: Iterable[str]) -> RefusedError:
-    remedy = "Drain the node first, or allow it: rail_network_allow_disruption, rdma_stack_allow_disruption"
+    roles = ("rail_naming", "rail_network", "rdma_stack")
+    remedy = f"Drain the node first, or allow it: {', '.join(f'{role}_allow_disruption' for role in roles)}"
     return RefusedError(message, ", ".join(sorted(set(rails))), remedy=remedy)
