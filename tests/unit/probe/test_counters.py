@@ -44,8 +44,13 @@ def test_growth():
 
 @pytest.mark.parametrize(
     ("name", "value", "end"),
-    [("link_downed", 255, True), ("link_downed", 254, False), ("local_link_integrity_errors", 15, True)]
-    + [("symbol_error", 65535, True), ("np_cnp_sent", 2**40, False)],
+    [
+        ("link_downed", 255, True),
+        ("link_downed", 254, False),
+        ("local_link_integrity_errors", 15, True),
+        ("symbol_error", 65535, True),
+        ("np_cnp_sent", 2**40, False),
+    ],
 )
 def test_counters_that_are_at_their_end(name, value, end):
     assert counters.is_saturated(name, value) is end

@@ -175,15 +175,26 @@ class RoutingRule(Model):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Firewall(Model):
-    """What filters packets that come in. ``policy`` of the input hook: accept, drop or reject.
+class Filtered(Model):
+    """What becomes of a first packet to a port that comes in on a netdev, from the subnet of ``address`` to it.
 
-    ``rules`` are its rules in the order of the kernel, one text each, as far as they could be understood.
+    ``unknown``: it depends on more than the ruleset says. ``rule`` is the one that closes the port, or may do so.
     """
 
+    netdev: str
+    address: str
+    protocol: str  # udp | tcp
+    port: int
+    state: str  # open | closed | unknown
+    rule: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Firewall(Model):
+    """What filters packets that come in, and what it does to those that rails live by."""
+
     backend: str  # firewalld | ufw | nftables | iptables
-    policy: Optional[str] = None
-    rules: tuple[str, ...] = ()
+    ports: tuple[Filtered, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Optional, Sequence
 
-from ..model.facts import Netdev, NodeFacts, Owner
+from ..model.facts import Firewall, Netdev, NodeFacts, Owner
 from ..ports import Port
 from . import host
 from .collect import Reader
@@ -34,23 +34,33 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
     found = netdevs(reader, listed, detail) if listed is not None else None
     node = system(reader)
     untouched = management(reader, found, routes, session)
+    modules = host.modules(reader, node.kernel)
     return NodeFacts(
         system=node,
         management=untouched,
         pci=network,
         netdevs=found,
         rdma=rdma(reader, detail, judged),
-        modules=host.modules(reader, node.kernel),
+        modules=modules,
         memlock=host.memlock(reader) if judged else None,
         lldp=host.neighbours(reader) if judged else None,
         routes=routes,
         rules=rules,
         sysctls=sysctls(reader, found),
+        firewall=_firewall(reader, found, untouched, modules) if judged else None,
         services=services(reader) if judged else None,
         owners=_owners(reader, found, untouched, node.network_manager) if judged else None,
         accelerators=accelerators,
         unread=tuple(reader.unread),
     )
+
+
+def _firewall(
+    reader: Reader, found: Optional[Sequence[Netdev]], untouched: Sequence[str], modules: Optional[Sequence[str]]
+) -> Optional[Firewall]:
+    from .firewall import firewall  # noqa: PLC0415 - only rules need it
+
+    return firewall(reader, found or (), untouched, modules)
 
 
 def _owners(

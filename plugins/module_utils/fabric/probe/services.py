@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Units of systemd that rails and jobs depend on: whether they run, and how much memory they may lock.
 
-Files tell nearly all of it. systemd links ``/run/systemd/units/invocation:<unit>`` while a unit is active or on its way,
-and removes the link when it becomes inactive or fails (systemd src/core/unit.c, unit_notify()); the processes are in
-the unit's control group. Only whether a unit that should run is inactive or failed takes a question to systemctl.
+Files tell nearly all of it. systemd has a link ``/run/systemd/units/invocation:<unit>`` while a unit is active or on
+its way, and removes it when the unit becomes inactive or fails (systemd src/core/unit.c, unit_notify()). The processes
+are in the unit's control group. Whether a unit that should run is inactive or failed is all that takes systemctl.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _is_there(reader: Reader, unit: str) -> bool:
     for folder in _FOLDERS:
         try:
             return reader.port.realpath(f"{folder}/{unit}{_SUFFIX}").rpartition("/")[2] == f"{unit}{_SUFFIX}"
-        except ReadError:
+        except ReadError:  # noqa: PERF203 - the next folder may have it
             continue
     return False
 
@@ -105,8 +105,8 @@ def _memlock(reader: Reader, unit: str, pids: list[str], process: str) -> Option
         try:
             if reader.port.read(f"/proc/{pid}/comm").strip() == process:
                 return reader.value(f"/proc/{pid}/limits", _locked_memory, unit)
-        except ReadError:
-            continue  # it ended meanwhile
+        except ReadError:  # noqa: PERF203 - it ended meanwhile
+            continue
     reader.note(ReadError(f"none of its {len(pids)} processes is {process}", f"{unit}{_SUFFIX}"), unit)
     return None
 
