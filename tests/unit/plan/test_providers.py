@@ -13,7 +13,7 @@ from tests.unit.apply.simulated import intent, rail
 from tests.unit.fakes import FakePort
 from tests.unit.plan.network_cases import CASES, bare, golden, planned, rendered, settled
 
-MANAGERS = ("systemd-networkd", "ifupdown")
+MANAGERS = ("systemd-networkd", "netplan", "NetworkManager", "ifupdown")
 every = pytest.mark.parametrize(("case", "manager"), [(case, manager) for manager in MANAGERS for case in CASES])
 
 

@@ -47,14 +47,17 @@ class NetworkProvider(Protocol):
         """The netdevs of ``netdevs`` that files of ours with these texts are about, where it can be told."""
         ...
 
-    def settle(self, links: tuple[Link, ...], gone: tuple[Netdev, ...]) -> tuple[Action, ...]:
+    def settle(
+        self, links: tuple[Link, ...], gone: tuple[Netdev, ...], removed: tuple[str, ...] = ()
+    ) -> tuple[Action, ...]:
         """Actions that make changed files effective on these links, and on no others.
 
         ``links`` are all links of the rails that change, whole rails, lower ones first; ``link.netdev`` is ``None`` for
         one that is to be made. ``gone`` are netdevs that no link needs any more: ports of a rail that is no more, and
-        bonds and VLANs. When the actions run, the files are written, and netdevs of kind bond and vlan in ``gone`` are
-        deleted already. They run once more after a roll back, when the files are as they were before, possibly
-        without any of ours: they must do no harm and not fail then.
+        bonds and VLANs; ``removed`` are files of ours that no rail wants any more. When the actions run, the files are
+        written, and netdevs of kind bond and vlan in ``gone`` are deleted already. They run once more after a roll
+        back, when the files are as they were before, possibly without any of ours: they must do no harm and not fail
+        then.
         """
         ...
 
@@ -73,8 +76,16 @@ def network_provider(facts: NodeFacts) -> NetworkProvider:
         from .ifupdown import Ifupdown  # noqa: PLC0415
 
         return Ifupdown()
+    if manager == "netplan":
+        from .netplan import Netplan  # noqa: PLC0415
+
+        return Netplan()
+    if manager == "NetworkManager":
+        from .networkmanager import NetworkManager  # noqa: PLC0415
+
+        return NetworkManager()
     raise UnsupportedError(
-        "rails are configured through systemd-networkd and ifupdown only",
+        "rails are configured through one of systemd-networkd, netplan, NetworkManager and ifupdown",
         "network manager of the node",
         manager or "none that is known",
         "Configure the rails by the site's own means and leave the role rail_network out: verify judges them as well",

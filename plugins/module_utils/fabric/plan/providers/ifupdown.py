@@ -77,7 +77,9 @@ class Ifupdown:
             lines += [f"    {line}" for line in _stanza(link, links)]
         return (WriteFile(f"{FOLDER}/{PREFIX}{links[0].rail}", "\n".join(lines) + "\n"),)
 
-    def settle(self, links: tuple[Link, ...], gone: tuple[Netdev, ...]) -> tuple[Action, ...]:
+    def settle(
+        self, links: tuple[Link, ...], gone: tuple[Netdev, ...], removed: tuple[str, ...] = ()
+    ) -> tuple[Action, ...]:
         """See ``NetworkProvider``: down from the top, up from the bottom, whatever ifup believes about them.
 
         Exit code 1 is a netdev that the files no longer name; whether all is well afterwards is looked at anyway. A

@@ -66,7 +66,9 @@ class Networkd:
             files.append(WriteFile(f"{base}.network", _text(_network(link, links, netdevs))))
         return tuple(files)
 
-    def settle(self, links: tuple[Link, ...], gone: tuple[Netdev, ...]) -> tuple[Action, ...]:
+    def settle(
+        self, links: tuple[Link, ...], gone: tuple[Netdev, ...], removed: tuple[str, ...] = ()
+    ) -> tuple[Action, ...]:
         """See ``NetworkProvider``.
 
         A reload reads the files, makes the netdevs of new ones, and configures links whose file changed; drift by hand
