@@ -13,6 +13,8 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.fac
     Pci,
     RdmaDevice,
     RdmaPort,
+    Route,
+    RoutingRule,
     System,
     Unread,
 )
@@ -78,10 +80,17 @@ def intent(number=1, soft=True, leaves=None, count=RAILS, **changes):
 def facts(number=1, soft=True, rails=RAILS):
     """What a probe of that node finds when all is well; docker0 has the same address on every node."""
     netdevs, rdma, pci = [], [], []
+    routes = [Route("0.0.0.0/0", "eth0", "192.0.2.1", metric=100), Route("fe80::/64", "enp1s0", metric=256)]
+    sysctls = {f"net.ipv{family}.neigh.default.gc_thresh{n}": str(2048 << n) for family in (4, 6) for n in (1, 2, 3)}
+    sysctls.update((f"net.ipv4.conf.all.{key}", "0") for key in ("rp_filter", "arp_ignore", "arp_announce"))
     for rail in range(rails):
         name, where = f"enp{rail + 1}s0", f"0000:{rail + 1:02x}:00.0"
         device = f"rxe_rail{rail}" if soft else f"mlx5_{rail}"
-        pci.append(Pci(where, "0x1af4", "0x1041", driver="virtio-pci"))
+        link = {} if soft else {"speed_gts": 32.0, "width": 16, "max_speed_gts": 32.0, "max_width": 16}
+        pci.append(Pci(where, "0x1af4", "0x1041", driver="virtio-pci" if soft else "mlx5_core", **link))
+        routes.append(Route(f"10.{rail + 1}.0.0/24", name, source=address(number, rail).partition("/")[0]))
+        values = {"rp_filter": "2", "arp_ignore": "1", "arp_announce": "2"}
+        sysctls.update((f"net.ipv4.conf.{name}.{key}", value) for key, value in values.items())
         netdevs.append(
             Netdev(
                 name,
@@ -92,6 +101,7 @@ def facts(number=1, soft=True, rails=RAILS):
                 carrier=True,
                 admin_up=True,
                 speed_mbps=None if soft else 400000,
+                driver="virtio_net" if soft else "mlx5_core",
                 pci=where,
                 addresses=(address(number, rail), "fe80::1/64"),
             )
@@ -104,7 +114,16 @@ def facts(number=1, soft=True, rails=RAILS):
             1, "ACTIVE", "LinkUp", "Ethernet", 100.0 if soft else 400.0, 4, 4096, 4096, netdev=name, gids=gids
         )
         rdma.append(
-            RdmaDevice(device, soft=soft, pci=None if soft else where, parent=name if soft else None, ports=(port,))
+            RdmaDevice(
+                device,
+                firmware=None if soft else "28.43.2026",
+                hca_type=None if soft else "MT4129",
+                driver="rdma_rxe" if soft else "mlx5_core",
+                soft=soft,
+                pci=None if soft else where,
+                parent=name if soft else None,
+                ports=(port,),
+            )
         )
     netdevs.append(Netdev("docker0", 9, mtu=1500, kind="bridge", addresses=("172.17.0.1/16",)))
     return NodeFacts(
@@ -114,6 +133,9 @@ def facts(number=1, soft=True, rails=RAILS):
         rdma=tuple(rdma),
         modules=("rdma_rxe", "rdma-ucm", "ib_core"),
         memlock="unlimited",
+        routes=tuple(routes),
+        rules=(RoutingRule(0, 255), RoutingRule(32766, 254), RoutingRule(32767, 253)),
+        sysctls=sysctls,
     )
 
 

@@ -13,7 +13,6 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.fin
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Waiver
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.catalogue import RULES
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.fabric import check_fabric
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.local import check_local
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.node import NodeResult, slim
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.roots import BLINDS, CAUSES
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import exit_code, verdict
@@ -112,8 +111,13 @@ def test_facts_that_travel_are_small_and_judge_alike():
     assert small.rdma[0].ports[0].counters == {}
     # A rail's address may sit anywhere: what has an address travels.
     assert [netdev.name for netdev in small.netdevs] == ["enp1s0", "enp2s0", "docker0"]
-    rails = [item for item in check_local(nodes.intent(), small) if item.rail]
-    assert rails == [item for item in check_local(nodes.intent(), large) if item.rail]
+    seen = [
+        check_fabric(nodes.cluster(node1=replace(nodes.result(1), facts=facts), node2=nodes.result(2)))
+        for facts in (small, large)
+    ]
+    assert seen[0] == seen[1]
+    assert {item.state for item in seen[0]} == {"pass"}
+    assert (small.routes, small.rules, small.sysctls) == ((), (), {})
 
 
 def finding(state, **words):
@@ -175,6 +179,15 @@ def test_every_rule_says_what_an_operator_needs():
         assert all((rule.title, rule.why, rule.remedy, rule.source))
         assert rule.severity in ("fail", "warn", "unknown")
         assert rule.scope in ("local", "fabric", "pair")
+
+
+def test_no_rule_explains_itself():
+    """In a circle of causes each finding would hang below the next, and none would be a root."""
+    edges = {rule: {*CAUSES.get(rule, ()), *BLINDS.get(rule, ())} for rule in (*CAUSES, *BLINDS)}
+    while edges:
+        ends = [rule for rule, causes in edges.items() if not causes & edges.keys()]
+        assert ends, sorted(edges)
+        edges = {rule: causes for rule, causes in edges.items() if rule not in ends}
 
 
 def test_links_name_rules_that_exist():

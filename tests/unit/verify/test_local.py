@@ -8,11 +8,19 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import IntentError
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Gid, NodeFacts, Unread
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.document import PATH, dump, load
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import (
+    Gid,
+    NodeFacts,
+    Service,
+    Unread,
+)
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.address import gid_of
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.host import current
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.local import check_local, judge_node
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import roots
 
+from tests.unit.fakes import FakePort
 from tests.unit.verify import nodes
 
 SOFT, HARD = nodes.facts(), nodes.facts(soft=False)
@@ -101,7 +109,8 @@ CASES = [
     case("rail.link", "unknown", nodes.port(SOFT, state=None), name="no-state"),
     case("rail.link", "unknown", replace(SOFT, netdevs=None), name="no-netdevs"),
     case("rail.link", "fail", nodes.port(HARD, state="INIT"), "subnet manager", soft=False, name="ib", **ib_rail()),
-    case("rail.link", "fail", SOFT, "rail0.7 does not exist", name="no-vlan", **one_rail(vlan=7)),
+    # The link below is what it was: the VLAN device is the matter of rail.vlan.
+    case("rail.link", "pass", SOFT, name="no-vlan", **one_rail(vlan=7)),
     case("rail.rate", "pass", HARD, "4 lane(s)", soft=False),
     case("rail.rate", "fail", nodes.netdev(HARD, speed_mbps=200000), "400 Gbit/s", "200", soft=False),
     case("rail.rate", "warn", nodes.netdev(HARD, speed_mbps=800000), soft=False),
@@ -163,6 +172,42 @@ CASES = [
     ),
     case("rail.gid", "unknown", nodes.gids(SOFT, kind=None)),
     case("rail.gid", "unknown", nodes.hung(SOFT), name="hung"),
+    case(
+        "rail.gid",
+        "fail",
+        nodes.port(SOFT, gids=SOFT.rdma[0].ports[0].gids[:1]),
+        "only link-local ones",
+        name="link-local-only",
+    ),
+    case(
+        "rail.gid",
+        "warn",
+        nodes.port(SOFT, gids=(*SOFT.rdma[0].ports[0].gids, Gid(7, nodes.gid(1, 0), "RoCE v2", "enp1s0"))),
+        "index 1, 7",
+        "twice",
+        name="twice",
+    ),
+    # The same GID for another netdev as well is a VLAN's or a bond's affair.
+    case(
+        "rail.gid",
+        "pass",
+        nodes.port(SOFT, gids=(*SOFT.rdma[0].ports[0].gids, Gid(7, nodes.gid(1, 0), "RoCE v2", "enp2s0"))),
+        name="twice-elsewhere",
+    ),
+    case("host.name", "pass", SOFT, rail=None),
+    case(
+        "host.name", "warn", replace(SOFT, system=replace(SOFT.system, hostname="node9")), "node9", "node1", rail=None
+    ),
+    # The domain and the case say nothing; a name that begins alike is another one.
+    case(
+        "host.name",
+        "pass",
+        replace(SOFT, system=replace(SOFT.system, hostname="NODE1.site.example")),
+        rail=None,
+        name="fqdn",
+    ),
+    case("host.name", "warn", replace(SOFT, system=replace(SOFT.system, hostname="node11")), rail=None, name="alike"),
+    case("host.name", "unknown", replace(SOFT, system=replace(SOFT.system, hostname=None)), rail=None),
 ]
 
 
@@ -182,7 +227,7 @@ def test_rule(wanted, node, facts, words):
 def test_healthy_node_passes_each_rule_once(soft, facts):
     findings = check_local(nodes.intent(soft=soft), facts)
     assert {item.state for item in findings} == {"pass"}
-    assert len({item.key for item in findings}) == len(findings) == 3 + 2 * (7 if soft else 8)
+    assert len({item.key for item in findings}) == len(findings) == 6 + 2 * (9 if soft else 11)
 
 
 def test_soft_roce_has_no_rate_to_judge():
@@ -231,8 +276,47 @@ CURRENT = [
     pytest.param(nodes.intent(core_version="0.0.9"), "fail", "Railwright 0.0.9", id="older"),
     # The spec is the same, the host's own variables are not.
     pytest.param(nodes.intent(leaves={0: "leaf7"}), "fail", "variables of the host", id="same-hash"),
-    pytest.param(IntentError("no intent yet", "/etc/x"), "fail", "never set up", id="missing"),
+    pytest.param(nodes.intent(host="node7"), "fail", "that of node7", id="another-host"),
+    pytest.param(IntentError("this node has no intent yet", "/etc/x"), "fail", "never set up", id="missing"),
 ]
+
+
+def stored(text):
+    """What a check meets on a node with this text in place of its intent."""
+    try:
+        return load(FakePort({PATH: text}))
+    except IntentError as error:
+        return error
+
+
+# Name, what became of the file, and the words of the cause.
+DAMAGE = [
+    ("truncated", lambda text: text[: len(text) // 2], "cut off"),
+    ("empty", lambda text: "", "cut off"),
+    ("changed", lambda text: text.replace('"host_mtu"', '"mtu"', 1), "cut off or changed"),
+    ("newer schema", lambda text: text.replace('"schema": 1', '"schema": 2'), "another version"),
+    ("other version", lambda text: text.replace('"core_version": "0.1.0"', '"core_version": "9.0"'), "Railwright 9.0"),
+]
+
+
+@pytest.mark.parametrize(("name", "damage", "words"), DAMAGE)
+def test_a_bad_intent_is_one_root(name, damage, words):
+    """All else is judged by the controller's; that nothing was restored at boot follows from it."""
+    want = nodes.intent()
+    services = (Service("railwright-apply", "failed"),) if name != "other version" else ()
+    own = stored(damage(dump(want)))
+    findings = judge_node("node1", own, want, replace(SOFT, services=services))
+    (found,) = roots(findings)
+    assert (found.key, found.state, words in found.cause) == ("intent.current@node1/-", "fail", True)
+    assert found.remedy
+    assert stored(dump(want)) == want
+
+
+def test_the_inventory_leads_to_another_machine():
+    """The node is healthy, and another: by its own intent all is well."""
+    findings = judge_node("node1", nodes.intent(2), nodes.intent(1), nodes.facts(2))
+    (found,) = roots(findings)
+    assert (found.key, "that of node2" in found.cause) == ("intent.current@node1/-", True)
 
 
 @pytest.mark.parametrize(("own", "state", "cause"), CURRENT)

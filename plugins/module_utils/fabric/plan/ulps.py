@@ -15,7 +15,7 @@ from typing import Optional
 from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import RemoveFile, Step, WriteFile
-from ..resolve.derive import STORAGE_ULPS
+from ..resolve.derive import STORAGE_ULPS, ULP_ALIASES
 from .files import Files, file_step
 
 BLACKLIST = "/etc/modprobe.d/railwright-storage.conf"
@@ -24,19 +24,17 @@ HEADER = (
     "# Modules of RDMA storage that the fabric spec does not name (storage_ulps) are not loaded at boot: a loaded one\n"
     "# keeps the driver stack from being exchanged. modprobe NAME still loads one.\n"
 )
-# NFS over RDMA is one module; its other names are aliases of it (kernel net/sunrpc/xprtrdma/module.c).
-_ALIASES = {"xprtrdma": "rpcrdma", "svcrdma": "rpcrdma"}
 
 
 def wanted_ulps(intent: NodeIntent) -> tuple[str, ...]:
     """The storage modules that the site uses, by the names under which the kernel lists them."""
-    return tuple(sorted({_ALIASES.get(name, name) for name in intent.storage_ulps}))
+    return tuple(sorted({ULP_ALIASES.get(name, name) for name in intent.storage_ulps}))
 
 
 def unwanted_ulps(intent: NodeIntent) -> tuple[str, ...]:
     """Those that it does not use, with their aliases."""
     wanted = wanted_ulps(intent)
-    return tuple(name for name in STORAGE_ULPS if _ALIASES.get(name, name) not in wanted)
+    return tuple(name for name in STORAGE_ULPS if ULP_ALIASES.get(name, name) not in wanted)
 
 
 def plan_ulps(intent: NodeIntent, facts: NodeFacts, files: Files) -> tuple[Optional[Step], list[str]]:

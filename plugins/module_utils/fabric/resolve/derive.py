@@ -16,6 +16,10 @@ PATH_MTUS = (256, 512, 1024, 2048, 4096)
 # AtomicETH 28, ICRC 4 (iboe_get_mtu() in include/rdma/ib_addr.h).
 ROCE_HEADERS = 40 + 8 + 12 + 4 + 28 + 4
 
+# Destination port of RoCE v2 (IANA service name registry: roce), and the TCP port of the first rail's test server, the
+# next rail's is one higher; perftest's own default, 18515, is left to people.
+ROCE_PORT, FIRST_TEST_PORT = 4791, 18600
+
 # Least netdev MTU for IPv6 (RFC 8200, section 5).
 IPV6_LEAST_MTU = 1280
 
@@ -38,6 +42,9 @@ FIRST_TABLE = 100
 STORAGE_ULPS = (
     "ib_iser", "ib_isert", "ib_srp", "ib_srpt", "nvme_rdma", "nvmet_rdma", "rpcrdma", "svcrdma", "xprtrdma",
 )  # fmt: skip
+
+# NFS over RDMA is one module, its other names are aliases of it (kernel net/sunrpc/xprtrdma/module.c).
+ULP_ALIASES = {"xprtrdma": "rpcrdma", "svcrdma": "rpcrdma"}
 
 
 def path_mtu(host_mtu: int, place: str = "host_mtu") -> int:

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from . import address, fabric, host, leaf, pair, rail, stack
+from . import address, cabling, fabric, hardware, host, leaf, links, pair, rail, routing, stack, uniform
 from .rule import Rule
 
 RULES: dict[str, Rule] = {
     rule.id: rule
-    for module in (host, stack, rail, address, fabric, pair, leaf)
+    for module in (host, stack, hardware, links, rail, address, routing, fabric, cabling, uniform, pair, leaf)
     for rule in vars(module).values()
     if isinstance(rule, Rule)
 }

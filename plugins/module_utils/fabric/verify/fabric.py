@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Mapping, Optional
 
 from ..model.finding import Finding
-from ..resolve.bind import bind
+from ..resolve.bind import BoundRail
 from .address import link_local
+from .cabling import check_cabling, check_leaks
 from .host import FINISHED, REACHABLE
-from .node import FAILED, UNREACHABLE, NodeResult
+from .node import FAILED, UNREACHABLE, Bound, NodeResult, bind_all
 from .rule import Rule
+from .uniform import check_uniform
 
 DUPLICATE = Rule(
     "fabric.duplicate_address",
@@ -30,7 +32,10 @@ def check_fabric(nodes: Mapping[str, NodeResult]) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     for node in nodes.values():
         findings += _answered(node)
-    return (*findings, *_duplicates(nodes))
+    bound = bind_all(nodes)
+    findings += check_cabling(nodes, bound)
+    findings += _duplicates(nodes, bound)
+    return (*findings, *check_leaks(nodes, bound), *check_uniform(nodes, bound))
 
 
 def _answered(node: NodeResult) -> list[Finding]:
@@ -57,7 +62,7 @@ class _Holder:
         self.host, self.netdev, self.rail, self.intended = host, netdev, rail, intended
 
 
-def _duplicates(nodes: Mapping[str, NodeResult]) -> list[Finding]:
+def _duplicates(nodes: Mapping[str, NodeResult], bound: Bound) -> list[Finding]:
     """Addresses of rails held twice; what other netdevs share (docker0's, say) is no matter of the fabric."""
     owners: dict[str, str] = {}
     holders: dict[str, list[_Holder]] = {}
@@ -70,7 +75,7 @@ def _duplicates(nodes: Mapping[str, NodeResult]) -> list[Finding]:
         if node.facts is None or node.facts.netdevs is None:
             blind.append(node.host)
             continue
-        for address, holder in _held(node):
+        for address, holder in _held(node, bound.get(node.host, ())):
             holders.setdefault(address, []).append(holder)
     doubles: dict[str, Finding] = {}
     for address, held in holders.items():
@@ -98,11 +103,10 @@ def _merged(one: Finding, other: Finding) -> Finding:
     return replace(one, expected=f"{one.expected}, {other.expected}", remedy=f"{one.remedy} {other.remedy}")
 
 
-def _held(node: NodeResult) -> list[tuple[str, _Holder]]:
+def _held(node: NodeResult, rails: tuple[BoundRail, ...]) -> list[tuple[str, _Holder]]:
     if node.facts is None:
         return []
-    bound = bind(node.intent, node.facts) if node.intent is not None else ()
-    by_netdev = {rail.netdev_name: rail.intent for rail in bound if rail.netdev_name is not None}
+    by_netdev = {rail.netdev_name: rail.intent for rail in rails if rail.netdev_name is not None}
     held = []
     for netdev in node.facts.netdevs or ():
         rail = by_netdev.get(netdev.name)

@@ -12,13 +12,20 @@ from ..model.facts import NodeFacts
 from ..model.finding import PASS, Finding
 from ..model.intent import NodeIntent
 from ..resolve.bind import BoundRail, bind
-from . import address, host, rail, stack
+from . import address, hardware, host, links, rail, routing, stack
 from .roots import link_roots
 from .view import View
 
 RAIL_CHECKS: tuple[Callable[[View, BoundRail], Optional[Finding]], ...] = (
     rail.nic,
+    hardware.driver,
+    hardware.firmware,
+    hardware.pcie,
+    hardware.optics,
+    links.names,
     rail.device,
+    links.bond,
+    links.vlan,
     rail.link,
     rail.rate,
     rail.mtu,
@@ -26,7 +33,21 @@ RAIL_CHECKS: tuple[Callable[[View, BoundRail], Optional[Finding]], ...] = (
     address.address,
     address.gid,
 )
-NODE_CHECKS: tuple[Callable[[View, NodeIntent], Optional[Finding]], ...] = (stack.modules, stack.memlock)
+NODE_CHECKS: tuple[Callable[[View, NodeIntent], Optional[Finding]], ...] = (
+    host.named,
+    stack.modules,
+    stack.ulps,
+    stack.memlock,
+    stack.service_limits,
+    stack.services,
+    routing.neighbours,
+)
+# These see all rails of a node at once.
+RAILS_CHECKS: tuple[Callable[[View, NodeIntent, tuple[BoundRail, ...]], list[Finding]], ...] = (
+    routing.routing,
+    routing.kernel,
+    stack.owners,
+)
 
 
 def check_local(intent: NodeIntent, facts: NodeFacts) -> tuple[Finding, ...]:
@@ -36,6 +57,7 @@ def check_local(intent: NodeIntent, facts: NodeFacts) -> tuple[Finding, ...]:
     findings = [host.probe(view, devices(rails))]
     findings += [found for check in NODE_CHECKS if (found := check(view, intent)) is not None]
     findings += [found for bound in rails for check in RAIL_CHECKS if (found := check(view, bound)) is not None]
+    findings += [found for several in RAILS_CHECKS for found in several(view, intent, rails)]
     return tuple(findings)
 
 
@@ -52,14 +74,20 @@ def judge_node(
     if target is None:
         return link_roots((current, host.probe(View(name, facts), ())))
     findings = check_local(target, facts)
-    if current.state != PASS and isinstance(own, NodeIntent):
-        findings = _behind(current, findings, check_local(own, facts))
+    if current.state != PASS:
+        by_own = check_local(own, facts) if isinstance(own, NodeIntent) else ()
+        findings = _behind(current, findings, by_own)
     return link_roots((current, *findings))
 
 
 def _behind(current: Finding, findings: tuple[Finding, ...], by_own: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """A node that is exactly what its old intent says has one fault: the old intent."""
+    """A node that is exactly what its old intent says has one fault: the old intent.
+
+    And without a usable one, that nothing could be restored from it at boot is no fault of its own.
+    """
     held = {(finding.rule, finding.rail) for finding in by_own if finding.state == PASS}
+    if not by_own:
+        held.update((finding.rule, None) for finding in findings if finding.found == stack.NOT_RESTORED)
     return tuple(
         replace(finding, caused_by=current.key)
         if finding.state != PASS and (finding.rule, finding.rail) in held

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Mapping, Optional
 
 from ..model.facts import NodeFacts
 from ..model.finding import Finding
 from ..model.intent import NodeIntent
-from ..resolve.bind import bind
+from ..resolve.bind import BoundRail, bind
 from .local import devices
 
+Bound = Mapping[str, tuple[BoundRail, ...]]
 JUDGED, UNREACHABLE, FAILED = "judged", "unreachable", "failed"
 
 
@@ -31,6 +32,15 @@ class NodeResult:
     findings: tuple[Finding, ...] = ()
 
 
+def bind_all(nodes: Mapping[str, NodeResult]) -> Bound:
+    """The rails of all nodes that have an intent and facts, by host: bound once for all rules."""
+    return {
+        node.host: bind(node.intent, node.facts)
+        for node in nodes.values()
+        if node.intent is not None and node.facts is not None
+    }
+
+
 def slim(intent: Optional[NodeIntent], facts: NodeFacts) -> NodeFacts:
     """Facts as cross-node rules need them: the rails' own devices and every netdev with an address; no counters.
 
@@ -45,4 +55,17 @@ def slim(intent: Optional[NodeIntent], facts: NodeFacts) -> NodeFacts:
         for item in facts.rdma
     )
     pci = facts.pci and tuple(item for item in facts.pci if item.address in names)
-    return replace(facts, netdevs=netdevs, rdma=rdma, pci=pci, modules=facts.modules and ())
+    return replace(
+        facts,
+        netdevs=netdevs,
+        rdma=rdma,
+        pci=pci,
+        modules=facts.modules and (),
+        routes=facts.routes and (),
+        rules=facts.rules and (),
+        sysctls=facts.sysctls and {},
+        firewall=None,
+        services=facts.services and (),
+        owners=facts.owners and (),
+        optics=facts.optics and (),
+    )

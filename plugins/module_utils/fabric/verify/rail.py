@@ -126,15 +126,8 @@ def link(view: View, rail: BoundRail) -> Optional[Finding]:
             return LINK.unknown(host, name, expected=expected, found=view.missing("network devices", "netdevs"))
         if not netdevs:
             return LINK.unknown(host, name, expected=expected, found="the rail has no network device")
-        if rail.netdev is None:
-            return LINK.broken(
-                host,
-                name,
-                expected=expected,
-                found=f"{rail.netdev_name} does not exist",
-                cause="the bond or VLAN of the rail was not made",
-                remedy=MTU.remedy,
-            )
+        if rail.intent.bond is not None and rail.netdev is None and rail.intent.vlan is None:
+            return LINK.unknown(host, name, expected=expected, found=f"{rail.netdev_name} does not exist")
         down = _down(host, rail, netdevs, expected)
         if down is not None:
             return down
@@ -146,9 +139,14 @@ def link(view: View, rail: BoundRail) -> Optional[Finding]:
 
 
 def _netdevs(rail: BoundRail) -> list[Netdev]:
-    """Ports first, then what is stacked on them: the lowest one that is down is the cause."""
-    netdevs = [port.netdev for port in rail.ports if port.netdev is not None]
-    return netdevs + ([rail.netdev] if rail.netdev is not None and rail.netdev not in netdevs else [])
+    """Ports first, then what is stacked on them: the lowest one that is down is the cause.
+
+    A bond carries the rail as long as it is up itself: its legs are the matter of rail.bond.
+    """
+    ports = [port.netdev for port in rail.ports if port.netdev is not None]
+    if rail.intent.bond is not None and rail.netdev is not None:
+        ports = []
+    return ports + ([rail.netdev] if rail.netdev is not None and rail.netdev not in ports else [])
 
 
 def _down(host: str, rail: BoundRail, netdevs: list[Netdev], expected: str) -> Optional[Finding]:
@@ -218,7 +216,7 @@ def rate(view: View, rail: BoundRail) -> Optional[Finding]:
         )
     blind = [text for text, value in speeds if value is None]
     if blind or not speeds:
-        names = [netdev.name for netdev in _netdevs(rail)] + ([rail.rdma.name] if rail.rdma else [])
+        names = [port.netdev.name for port in rail.ports if port.netdev] + ([rail.rdma.name] if rail.rdma else [])
         found = view.missing(f"the speed of {', '.join(blind) or 'the rail'}", "netdevs", "rdma", *names)
         return RATE.unknown(host, name, expected=expected, found=found)
     if any(value is not None and value > want * 1.03 for _text, value in speeds):

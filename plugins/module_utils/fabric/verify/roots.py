@@ -11,44 +11,74 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Iterable, Optional
 
-from ..model.finding import FAIL, PASS, Finding
+from ..model.finding import PASS, UNKNOWN, Finding
 from .rule import severity_rank
 
 _NODE = ("host.reachable", "host.finished")
+# What a rail's packets need below and beside their address.
+_BELOW = ("rail.nic", "rail.device", "rail.link", "rail.bond", "rail.vlan")
+_WAY = (
+    *_NODE,
+    "fabric.cabling",
+    "rail.nic",
+    "rail.link",
+    "rail.bond",
+    "rail.vlan",
+    "fabric.duplicate_address",
+    "rail.address",
+    "rail.routes",
+    "node.owners",
+    "rail.sysctls",
+)
+_GID = ("fabric.duplicate_address", *_BELOW, "rail.address", "rail.gid")
 # In the order in which they are asked. Cause and consequence share the rail (or the node), or an end of the pair.
 CAUSES: dict[str, tuple[str, ...]] = {
-    "rail.device": ("rail.nic", "stack.modules"),
-    "rail.rate": ("rail.link",),
-    "rail.path_mtu": ("rail.nic", "rail.device", "rail.link", "rail.mtu"),
-    "rail.address": ("fabric.duplicate_address", "rail.link"),
-    "rail.gid": ("fabric.duplicate_address", "rail.nic", "rail.device", "rail.link", "rail.address"),
-    "pair.reach": (*_NODE, "rail.nic", "rail.link", "fabric.duplicate_address", "rail.address"),
-    "pair.mtu": (*_NODE, "rail.nic", "rail.link", "rail.mtu", "fabric.duplicate_address", "rail.address", "pair.reach"),
-    "pair.path": (
-        *_NODE, "rail.nic", "rail.device", "rail.link", "fabric.duplicate_address", "rail.address", "rail.gid",
-    ),
+    "rail.driver": ("rail.nic",),
+    "rail.device": ("rail.nic", "stack.modules", "rail.bond"),
+    "rail.optics": ("rail.nic", "rail.link"),
+    "rail.bond": ("rail.nic",),
+    "rail.vlan": ("rail.nic", "rail.bond"),
+    "rail.rate": ("rail.link", "rail.bond"),
+    "rail.mtu": ("node.owners",),
+    "rail.path_mtu": (*_BELOW, "rail.mtu"),
+    "rail.address": ("fabric.duplicate_address", "rail.link", "node.owners"),
+    "rail.gid": ("fabric.duplicate_address", *_BELOW, "rail.address"),
+    "rail.routes": ("fabric.duplicate_address", "rail.nic", "rail.link", "rail.bond", "rail.vlan", "rail.address"),
+    "rail.sysctls": ("node.owners",),
+    "node.neighbours": ("node.owners",),
+    "fabric.uniform_driver": ("rail.nic", "rail.driver"),
+    "fabric.uniform_firmware": ("rail.nic", "rail.device", "rail.firmware"),
+    "fabric.uniform_mtu": (*_BELOW, "rail.mtu", "rail.path_mtu"),
+    "fabric.uniform_gid": _GID,
+    "fabric.rail_leak": ("fabric.cabling", "rail.address"),
+    "pair.reach": _WAY,
+    "pair.mtu": (*_WAY, "rail.mtu", "pair.reach"),
+    "pair.path": (*_WAY, "rail.device", "rail.gid"),
     "pair.bandwidth": (
-        *_NODE,
-        "rail.nic",
+        *_WAY,
         "rail.device",
-        "rail.link",
         "rail.mtu",
-        "fabric.duplicate_address",
-        "rail.address",
         "rail.gid",
         "rail.rate",
         "rail.path_mtu",
+        "rail.pcie",
+        "rail.optics",
+        "stack.memlock",
         "pair.reach",
         "pair.mtu",
         "pair.path",
     ),
-}  # fmt: skip
+}
 # What makes a rule blind: these explain an unknown, but excuse no fail.
 BLINDS: dict[str, tuple[str, ...]] = {
-    "rail.link": ("rail.nic", "rail.device"),
+    "rail.firmware": ("rail.nic", "rail.device"),
+    "rail.pcie": ("rail.nic",),
+    "rail.names": ("rail.nic", "rail.device"),
+    "rail.link": ("rail.nic", "rail.device", "rail.bond", "rail.vlan"),
     "rail.rate": ("rail.nic", "rail.device"),
-    "rail.mtu": ("rail.nic", "rail.link"),
-    "rail.address": ("rail.nic",),
+    "rail.mtu": ("rail.nic", "rail.link", "rail.bond", "rail.vlan"),
+    "rail.address": ("rail.nic", "rail.bond", "rail.vlan"),
+    "rail.sysctls": ("rail.nic", "rail.bond", "rail.vlan"),
     "pair.reach": ("rail.device", "rail.gid"),
 }
 _READING = (*_NODE, "host.probe", "intent.current")
@@ -78,7 +108,7 @@ def link_roots(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _cause(finding: Finding, index: dict[tuple[str, Optional[str], Optional[str]], list[Finding]]) -> Optional[str]:
     rules = CAUSES.get(finding.rule, ())
-    if finding.state != FAIL:
+    if finding.state == UNKNOWN:
         rules += tuple(rule for rule in BLINDS.get(finding.rule, ()) + _READING if rule not in rules)
     if finding.rule in _READING:
         return None
