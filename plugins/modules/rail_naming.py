@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: rail_naming
 short_description: Names the network and RDMA devices of a node's rails
-version_added: 0.2.0
+version_added: 0.1.0
 description:
   - Gives the netdevs and RDMA devices of rails the names that the node's intent holds, by PCI address, MAC or GUID. It
     writes .link files for systemd's udev and rules for rdma-core's C(rdma_rename), so the names are there from the next

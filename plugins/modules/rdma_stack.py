@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Loads the kernel modules that the node's intent names, now and at boot, keeps modules of RDMA storage that it does
     not name from being loaded at boot, lifts the limit of locked memory for login sessions and for the services that
-    start jobs and containers, and creates the soft RoCE devices of rails that have one.
+    start jobs and containers, without a restart of them, and creates the soft RoCE devices of rails that have one.
   - Packages are not installed here. The module says which of O(packages) are missing, and changes nothing until they
     are there.
 author: The Railwright authors (@railwright)
@@ -30,10 +30,6 @@ options:
     type: list
     elements: str
     default: []
-  restart_services:
-    description: Whether a service that runs with too low a limit of locked memory is restarted.
-    type: bool
-    default: false
   allow_disruption:
     description: Whether a step may interrupt processes that use the rail's RDMA device.
     type: bool
@@ -81,7 +77,6 @@ def main():
             "intent": {"type": "dict"},
             "packages": {"type": "list", "elements": "str", "default": []},
             "memlock_services": {"type": "list", "elements": "str", "default": []},
-            "restart_services": {"type": "bool", "default": False},
             "allow_disruption": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
@@ -94,7 +89,6 @@ def main():
             intent,
             module.params["packages"],
             units=module.params["memlock_services"],
-            restart=module.params["restart_services"],
             lock=lock,
             check=check,
             allow_disruption=module.params["allow_disruption"],

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.apply.concerns import apply_stack
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import RefusedError
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ApplyError
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.limits import (
     INFINITY,
     ServiceLimit,
@@ -30,8 +30,8 @@ LimitMEMLOCK=infinity
 LOW = 8388608.0
 
 
-def plan(*services, files=None, restart=False, **changes):
-    return plan_services(intent(**changes), Services(services), files or {}, restart)
+def plan(*services, files=None, raises=True, **changes):
+    return plan_services(intent(**changes), Services(services, raises=raises), files or {})
 
 
 def test_golden():
@@ -51,11 +51,11 @@ def test_a_limit_in_kbytes_is_written_in_bytes():
 
 @pytest.mark.parametrize(("configured", "memlock"), [(INFINITY, "unlimited"), (INFINITY, "8192"), (LOW, "8192")])
 def test_a_unit_that_grants_enough_gets_no_file(configured, memlock):
-    assert plan(ServiceLimit("slurmd", configured, configured), memlock=memlock) == ([], [], [])
+    assert plan(ServiceLimit("slurmd", configured, (("9", configured),)), memlock=memlock) == ([], [], [])
 
 
 def test_what_is_written_and_in_force_is_left_alone():
-    assert plan(ServiceLimit("slurmd", INFINITY, INFINITY), files={SLURMD: GOLDEN}) == ([], [], [])
+    assert plan(ServiceLimit("slurmd", INFINITY, (("9", INFINITY),)), files={SLURMD: GOLDEN}) == ([], [], [])
 
 
 def test_our_file_follows_the_intent():
@@ -63,37 +63,37 @@ def test_our_file_follows_the_intent():
     assert steps[0].before == "another content (-LimitMEMLOCK=infinity +LimitMEMLOCK=8388608)"
 
 
-def test_a_running_service_is_not_restarted_by_surprise():
-    steps, _, notes = plan(ServiceLimit("slurmd", LOW, LOW))
+def test_a_running_service_is_raised_and_not_restarted():
+    steps, _, notes = plan(ServiceLimit("slurmd", LOW, (("9", LOW),)))
     assert [str(step) for step in steps] == [
-        "slurmd: memlock limit (none) -> unlimited, in force when slurmd is restarted"
+        "slurmd: memlock limit (none) -> unlimited",
+        "slurmd: memlock limit of the running service 8388608 bytes -> unlimited",
     ]
-    assert notes == []
-    assert not steps[0].disruptive
-    assert plan(ServiceLimit("slurmd", INFINITY, LOW), files={SLURMD: GOLDEN}) == (
+    assert [action.argv for action in steps[1].actions] == [("/usr/bin/prlimit", "--pid=9", "--memlock=unlimited")]
+    assert (steps[1].disruptive, notes) == (None, [])
+
+
+def test_what_runs_with_less_than_its_unit_grants_is_raised_as_well():
+    steps, settle, _ = plan(ServiceLimit("k3s", INFINITY, (("9", INFINITY), ("12", LOW))), memlock="67108864")
+    assert [action.argv[1:] for action in steps[0].actions] == [("--pid=12", "--memlock=68719476736")]
+    assert settle == []
+
+
+def test_without_the_program_it_waits_for_a_restart():
+    assert plan(ServiceLimit("slurmd", INFINITY, (("9", LOW),)), raises=False) == (
         [],
         [],
         ["slurmd: runs with a memlock limit of 8388608 bytes until it is restarted"],
     )
 
 
-def test_a_restart_that_is_wanted():
-    steps, _, notes = plan(ServiceLimit("slurmd", INFINITY, LOW), files={SLURMD: GOLDEN}, restart=True)
-    assert [str(step) for step in steps] == [
-        "slurmd: memlock limit of the running service 8388608 bytes -> unlimited [slurmd is restarted]"
-    ]
-    assert notes == []
-
-
 def test_a_file_that_loses_is_named_and_no_change_for_ever():
-    lost = ServiceLimit("slurmd", LOW, LOW)
-    for restart in (False, True):
-        steps, settle, notes = plan(lost, files={SLURMD: GOLDEN}, restart=restart)
-        assert (steps, settle) == ([], [])
-        assert notes == [
-            f"slurmd: another file of its unit wins over {SLURMD}, with a memlock limit of 8388608 bytes instead of "
-            "unlimited; see systemctl cat slurmd"
-        ]
+    steps, settle, notes = plan(ServiceLimit("slurmd", LOW, (("9", LOW),)), files={SLURMD: GOLDEN})
+    assert (steps, settle) == ([], [])
+    assert notes == [
+        f"slurmd: another file of its unit wins over {SLURMD}, with a memlock limit of 8388608 bytes instead of "
+        "unlimited; see systemctl cat slurmd"
+    ]
 
 
 def test_a_file_that_systemd_has_not_read_is_read():
@@ -113,14 +113,20 @@ def test_reading():
             SHOWN.format("slurmd", "not-found", 0, "8388608"),
             SHOWN.format("kubelet", "loaded", 0, "18446744073709551615"),
             SHOWN.format("docker", "loaded", 8, "infinity"),
+            SHOWN.format("k3s", "loaded", 9, "infinity"),
             SHOWN.format("ssh", "loaded", 7, "8388608"),
         )
     )
-    port = FakePort({"/proc/7/limits": LIMITS}, {"systemctl show": shown})
-    assert read_services(port, ("ssh", "slurmd")).found == (
-        ServiceLimit("ssh", LOW, LOW),
+    files = {f"/proc/{pid}/limits": LIMITS for pid in (7, 9, 12)}
+    files["/proc/9/task/9/children"] = files["/proc/7/task/7/children"] = "12 "
+    port = FakePort({**files, "/usr/bin/prlimit": ""}, {"systemctl show": shown})
+    services = read_services(port, ("ssh", "slurmd.service", "ssh"))
+    assert services.raises
+    assert services.found == (
+        ServiceLimit("ssh", LOW, (("7", LOW),)),
         ServiceLimit("kubelet", INFINITY),
-        ServiceLimit("docker", INFINITY, None),
+        ServiceLimit("docker", INFINITY),
+        ServiceLimit("k3s", INFINITY, (("9", LOW), ("12", LOW))),
     )
     assert port.calls[0].endswith(" ssh.service slurmd.service")
 
@@ -136,13 +142,13 @@ def test_reading():
 )
 def test_what_cannot_be_read_is_left_alone_and_said(reply, said):
     services = read_services(FakePort(tools={"systemctl show": reply}), ("ssh",))
-    steps, settle, notes = plan_services(intent(), services, {}, False)
+    steps, settle, notes = plan_services(intent(), services, {})
     assert (steps, settle) == ([], [])
     assert said in notes[0]
 
 
 def test_a_node_without_systemd_has_no_services():
-    assert read_services(FakePort(), ("ssh",)) == Services()
+    assert read_services(FakePort(), ("ssh",)).found == ()
 
 
 class Node(SimulatedNode):
@@ -150,11 +156,12 @@ class Node(SimulatedNode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.granted = self.running = "8388608"
+        self.granted = "8388608"
         self.tools["systemctl show"] = lambda port: port.show()
         self.tools["systemctl daemon-reload"] = lambda port: port.reread()
-        self.tools["systemctl restart slurmd.service"] = lambda port: port.restart()
-        self.restart(), self.forget()
+        self.tools["/usr/bin/prlimit --pid=99"] = lambda port: port.has(port.calls[-1].partition("memlock=")[2])
+        self.files["/usr/bin/prlimit"] = b""
+        self.has("8388608")
 
     def show(self) -> str:
         return SHOWN.format("slurmd", "loaded", 99, self.granted)
@@ -164,43 +171,28 @@ class Node(SimulatedNode):
         self.granted = text.partition("LimitMEMLOCK=")[2].strip()
         return ""
 
-    def restart(self) -> str:
-        self.running = self.granted.replace("infinity", "unlimited")
-        self.files["/proc/99/limits"] = f"Max locked memory  {self.running}  {self.running}  bytes\n".encode()
+    def has(self, limit: str) -> str:
+        self.files["/proc/99/limits"] = f"Max locked memory  {limit}  {limit}  bytes\n".encode()
         return ""
 
 
-def stack(node, **options):
-    return apply_stack(node, intent(rail(0)), timer=Clock().timer, **options)[0]
+def stack(node):
+    return apply_stack(node, intent(rail(0)), timer=Clock().timer)[0]
 
 
-def test_first_second_and_restarting_run():
+def test_first_and_second_run():
     node = Node()
-    assert "slurmd: memlock limit (none) -> unlimited, in force when slurmd is restarted" in map(str, stack(node).steps)
-    assert (node.granted, node.running) == ("infinity", "8388608")
+    assert [step.after for step in stack(node).steps if step.subject == "slurmd"] == ["unlimited", "unlimited"]
+    assert (node.granted, "unlimited" in node.read("/proc/99/limits")) == ("infinity", True)
+    assert not any("restart" in call for call in node.calls)
     node.forget()
     second = stack(node)
-    assert (second.steps, len(second.notes), node.changes) == ((), 1, [])
-    assert [step.disruptive for step in stack(node, restart=True).steps] == ["slurmd is restarted"]
-    assert node.running == "unlimited"
-    node.forget()
-    assert (stack(node, restart=True).steps, stack(node).notes, node.changes) == ((), (), [])
-
-
-def test_no_restart_under_a_job():
-    node = Node()
-    stack(node)
-    node.tools["rdma -j resource show qp"] = (
-        '[{"ifname": "rxe_rail0", "port": 1, "lqpn": 17, "type": "RC", "state": "RTS", "pid": 8, "comm": "nccl"}]'
-    )
-    with pytest.raises(RefusedError, match="rxe_rail0 by nccl"):
-        stack(node, restart=True)
-    assert node.running == "8388608"
+    assert (second.steps, second.notes, node.changes) == ((), (), [])
 
 
 def test_a_roll_back_is_read_as_well():
     node = Node()
     node.tools["modprobe"] = (1, "no")
-    with pytest.raises(Exception, match="Rolled back"):
+    with pytest.raises(ApplyError, match="Rolled back"):
         stack(node)
     assert (node.granted, SLURMD in node.files) == ("8388608", False)

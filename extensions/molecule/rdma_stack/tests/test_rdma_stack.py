@@ -26,7 +26,10 @@ def test_locked_memory_is_unlimited_for_login_sessions(host):
 
 def test_services_may_lock_memory_as_well(host):
     told = host.check_output("systemctl show --property=LimitMEMLOCK,NeedDaemonReload ssh.service")
-    assert told.split() == ["LimitMEMLOCK=infinity", "NeedDaemonReload=no"]
+    assert sorted(told.split()) == ["LimitMEMLOCK=infinity", "NeedDaemonReload=no"]
+    main = host.check_output("systemctl show --property=MainPID --value ssh.service").strip()
+    (line,) = [line for line in host.file(f"/proc/{main}/limits").content_string.splitlines() if "locked mem" in line]
+    assert line.split()[3] == "unlimited"
 
 
 def test_storage_modules_are_kept_out_by_the_program_that_loads_them(host):

@@ -12,11 +12,11 @@ from typing import Optional, Sequence
 
 from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
-from ..model.plan import Plan
+from ..model.plan import Plan, merge
 from ..plan.guard import guard_jobs
 from ..ports import Port
 from ..probe.node import probe
-from .run import Timer, converge
+from .run import Timer, Watch, converge
 
 Lock = Optional[AbstractContextManager[None]]
 
@@ -40,7 +40,6 @@ def apply_stack(
     packages: Sequence[str] = (),
     *,
     units: Sequence[str] = (),
-    restart: bool = False,
     lock: Lock = None,
     check: bool = False,
     allow_disruption: bool = False,
@@ -49,7 +48,7 @@ def apply_stack(
 ) -> tuple[Plan, tuple[str, ...]]:
     """The driver stack. Also returns the ``packages`` that are missing: as long as there are any, nothing is changed.
 
-    :param units: services whose memory lock limit is raised beside the known ones, ``restart`` makes it effective.
+    :param units: services whose memory lock limit is raised beside the known ones.
     :raises FabricError: see :func:`converge`.
     """
     from ..plan.stack import plan_stack, read_stack  # noqa: PLC0415
@@ -60,7 +59,7 @@ def apply_stack(
 
     def planner(interrupted: bool) -> Plan:
         facts = eyes.look()
-        return plan_stack(intent, facts, read_stack(port, units), missing, restart=restart)
+        return plan_stack(intent, facts, read_stack(port, units), missing)
 
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
     plan = converge(port, planner, lock=lock, check=check or bool(missing), guard=guard, timer=timer)
@@ -76,19 +75,31 @@ def apply_network(
     allow_disruption: bool = False,
     session: Optional[str] = None,
     timer: Timer = Timer(),  # noqa: B008 - frozen
+    watch: Watch = Watch(),  # noqa: B008 - without state
 ) -> Plan:
     """The rails' network settings.
 
-    :param session: the node's own address in the controller's session; the netdev that has it is never touched.
+    :param session: the node's own address in the controller's session; the netdev that has it is never touched, and is
+        remembered for times without a session.
+    :param watch: takes care that the change does not cut the node off.
     :raises FabricError: see :func:`converge`.
     """
+    from ..plan.firewall import plan_firewall, read_firewall  # noqa: PLC0415
+    from ..plan.management import plan_management, read_management, with_remembered  # noqa: PLC0415
     from ..plan.network import plan_network, read_network  # noqa: PLC0415
+    from ..plan.sysctl import plan_sysctl, read_sysctl  # noqa: PLC0415
 
     eyes = _Eyes(port, session)
 
     def planner(interrupted: bool) -> Plan:
-        facts = eyes.look()
-        return plan_network(intent, facts, read_network(port, intent, facts), interrupted)
+        remembered = read_management(port)
+        facts = with_remembered(eyes.look(), remembered, session)
+        return merge(
+            plan_management(facts, remembered, session),
+            plan_sysctl(intent, facts, *read_sysctl(port, facts)),
+            plan_network(intent, facts, read_network(port, intent, facts), interrupted),
+            plan_firewall(intent, facts, read_firewall(port, intent, facts)),
+        )
 
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
-    return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer)
+    return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer, watch=watch)

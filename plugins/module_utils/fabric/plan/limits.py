@@ -6,6 +6,9 @@ A service does not go through PAM, so limits.d says nothing to it (limits.conf(5
 hands it down to every job and container that it starts. Each such unit gets a drop-in of its own. A default for all
 units (DefaultLimitMEMLOCK= in system.conf and user.conf) is left alone: it would lift the limit of services that have
 nothing to do with RDMA.
+
+A service that runs has read its limit when it started. To restart it may end what it has started, so the limit of its
+process is raised instead (prlimit(1)): what it starts from now on inherits that, and nothing is interrupted.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from ..errors import MissingError, ParseError, ReadError
 from ..model.intent import NodeIntent
 from ..model.plan import Action, Run, Step, WriteFile
 from ..parse import systemctl
+from ..parse.limits import process_memlock
 from ..ports import Port
 from .files import Files, file_step
 
@@ -25,31 +29,38 @@ LOGINS = "/etc/security/limits.d/railwright-memlock.conf"
 
 # What starts jobs and containers. One of the two ssh names is an alias where both are known.
 UNITS = ("containerd", "crio", "docker", "k3s", "kubelet", "rke2-agent", "rke2-server", "slurmd", "ssh", "sshd")
+# These run their container runtime as a child.
+NESTED = ("k3s", "rke2-agent", "rke2-server")
 INFINITY = float("inf")
 
+_PRLIMIT = "/usr/bin/prlimit"
 _PROPERTIES = "Id,LoadState,MainPID,LimitMEMLOCK,NeedDaemonReload"
-_SHOW_S, _RESTART_S = 10.0, 120.0
+_SHOW_S = 10.0
 
 
 @dataclass(frozen=True)
 class ServiceLimit:
-    """A unit that is there. Limits in bytes: as its unit grants, and as its process has it (``None``: no process).
+    """A unit that is there. Limits in bytes: as its unit grants, and as its processes have it, by PID.
 
     ``stale``: its files changed since systemd read them.
     """
 
     name: str
     configured: float
-    running: Optional[float] = None
+    running: tuple[tuple[str, float], ...] = ()
     stale: bool = False
 
 
 @dataclass(frozen=True)
 class Services:
-    """The units that are there; ``problem`` says why nothing is known about them."""
+    """The units that are there; ``problem`` says why nothing is known about them.
+
+    ``raises``: whether there is a program that raises the limit of a process.
+    """
 
     found: tuple[ServiceLimit, ...] = ()
     problem: str = ""
+    raises: bool = True
 
 
 def drop_in(unit: str) -> str:
@@ -71,12 +82,13 @@ def read_services(port: Port, units: Sequence[str]) -> Services:
             if block.get("LoadState") == "loaded":
                 name = block["Id"].rpartition(".service")[0]
                 stale = block.get("NeedDaemonReload") == "yes"
-                found[name] = ServiceLimit(name, _bytes(block.get("LimitMEMLOCK", "")), _running(port, block), stale)
+                configured = _bytes(block.get("LimitMEMLOCK", ""))
+                found[name] = ServiceLimit(name, configured, _running(port, name, block.get("MainPID", "")), stale)
     except MissingError:
         return Services()
     except (ReadError, ParseError) as error:
         return Services(problem=str(error))
-    return Services(tuple(found.values()))
+    return Services(tuple(found.values()), raises=port.exists(_PRLIMIT))
 
 
 def plan_logins(intent: NodeIntent, files: Files) -> Optional[Step]:
@@ -85,64 +97,57 @@ def plan_logins(intent: NodeIntent, files: Files) -> Optional[Step]:
     return file_step(files, WriteFile(LOGINS, HEADER + "".join(lines)), "logins", "memlock limit", intent.memlock)
 
 
-def plan_services(
-    intent: NodeIntent, services: Services, files: Files, restart: bool
-) -> tuple[list[Step], list[Action], list[str]]:
-    """Steps, settling actions and notes for the services.
-
-    A unit that grants enough without us gets no file. A service that runs keeps its old limit until it is restarted,
-    which happens only with ``restart``: without it the service is a note, not a change for ever.
-    """
+def plan_services(intent: NodeIntent, services: Services, files: Files) -> tuple[list[Step], list[Action], list[str]]:
+    """Steps, settling actions and notes for the services; a unit that grants enough without us gets no file."""
     if services.problem:
         return [], [], [f"services: memlock limits left alone, because they could not be read: {services.problem}"]
     want = INFINITY if intent.memlock == "unlimited" else float(intent.memlock) * 1024
-    steps: list[Step] = []
+    units: list[Step] = []
+    processes: list[Step] = []
     notes: list[str] = []
-    late: list[Step] = []
     for service in services.found:
-        path, low = drop_in(service.name), service.running is not None and service.running < want
-        step = None
-        if service.configured < want or files.get(path) is not None:
-            after = _words(want)
-            if low and not restart:
-                after += f", in force when {service.name} is restarted"
-            step = file_step(files, WriteFile(path, _text(want)), service.name, "memlock limit", after)
-        if step is None and service.configured < want and service.stale:
-            step = Step(service.name, "memlock limit", "written, not read by systemd", _words(want))
+        name, step = service.name, _unit_step(service, want, files)
         if step is not None:
-            steps.append(step)
+            units.append(step)
         elif service.configured < want:
             granted, asked = _words(service.configured), _words(want)
             notes.append(
-                f"{service.name}: another file of its unit wins over {path}, with a memlock limit of {granted} instead "
-                f"of {asked}; see systemctl cat {service.name}"
+                f"{name}: another file of its unit wins over {drop_in(name)}, with a memlock limit of {granted} "
+                f"instead of {asked}; see systemctl cat {name}"
             )
             continue
-        if low and restart:
-            late.append(_restart(service, want))
-        elif low and step is None:
-            notes.append(
-                f"{service.name}: runs with a memlock limit of {_words(service.running or 0)} until it is restarted"
+        low = [(pid, limit) for pid, limit in service.running if limit < want]
+        if low and services.raises:
+            actions = tuple(
+                Run((_PRLIMIT, f"--pid={pid}", f"--memlock={_number(want, 'unlimited')}")) for pid, _ in low
             )
-    settle: list[Action] = [Run(("systemctl", "daemon-reload"))] if steps else []
-    return [*steps, *late], settle, notes
+            setting, before = "memlock limit of the running service", _words(min(have for _, have in low))
+            processes.append(Step(name, setting, before, _words(want), actions))
+        elif low:
+            notes.append(f"{name}: runs with a memlock limit of {_words(low[0][1])} until it is restarted")
+    return [*units, *processes], [Run(("systemctl", "daemon-reload"))] if units else [], notes
 
 
-def _restart(service: ServiceLimit, want: float) -> Step:
-    actions = (
-        Run(("systemctl", "daemon-reload")),
-        Run(("systemctl", "restart", f"{service.name}.service"), _RESTART_S),
-    )
-    setting, before = "memlock limit of the running service", _words(service.running or 0)
-    return Step(service.name, setting, before, _words(want), actions, f"{service.name} is restarted")
+def _unit_step(service: ServiceLimit, want: float, files: Files) -> Optional[Step]:
+    path, setting = drop_in(service.name), "memlock limit"
+    if service.configured >= want and files.get(path) is None:
+        return None
+    step = file_step(files, WriteFile(path, _text(want)), service.name, setting, _words(want))
+    if step is None and service.configured < want and service.stale:
+        return Step(service.name, setting, "written, not read by systemd", _words(want))
+    return step
 
 
 def _text(want: float) -> str:
-    return f"{HEADER}[Service]\nLimitMEMLOCK={'infinity' if want == INFINITY else int(want)}\n"
+    return f"{HEADER}[Service]\nLimitMEMLOCK={_number(want, 'infinity')}\n"
 
 
 def _words(limit: float) -> str:
     return "unlimited" if limit == INFINITY else f"{int(limit)} bytes"
+
+
+def _number(limit: float, infinite: str) -> str:
+    return infinite if limit == INFINITY else str(int(limit))
 
 
 def _bytes(text: str) -> float:
@@ -158,16 +163,16 @@ def _bytes(text: str) -> float:
     return INFINITY if int(text) >= 2**64 - 1 else float(text)
 
 
-def _running(port: Port, block: dict[str, str]) -> Optional[float]:
-    """The soft limit of the unit's main process (proc(5)); ``None`` when nothing runs, or it ended meanwhile."""
-    pid = block.get("MainPID", "0")
-    if pid in ("", "0") or not pid.isdigit():
-        return None
+def _running(port: Port, unit: str, main: str) -> tuple[tuple[str, float], ...]:
+    """The limits of the unit's main process, and of the runtime that is its child; none where nothing runs."""
+    pids = [main] if main.isdigit() and main != "0" else []
+    found = []
     try:
-        lines = port.read(f"/proc/{pid}/limits").splitlines()
+        if pids and unit in NESTED:
+            pids += port.read(f"/proc/{main}/task/{main}/children").split()
+        for pid in pids:
+            limit = process_memlock(port.read(f"/proc/{pid}/limits"))
+            found.append((pid, INFINITY if limit < 0 else float(limit)))
     except MissingError:
-        return None
-    words = next((line.split()[3:] for line in lines if line.startswith("Max locked memory")), [])
-    if not words:
-        raise ParseError("no line 'Max locked memory'", f"/proc/{pid}/limits")
-    return INFINITY if words[0] == "unlimited" else _bytes(words[0])
+        pass  # it ended meanwhile, or the kernel lists no children (CONFIG_PROC_CHILDREN)
+    return tuple(found)

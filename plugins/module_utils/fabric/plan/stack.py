@@ -42,12 +42,9 @@ def plan_stack(
     facts: NodeFacts,
     state: StackState,
     missing_packages: tuple[str, ...] = (),
-    *,
-    restart: bool = False,
 ) -> Plan:
     """Steps towards the intent's driver stack; those that need a package which is not installed say so.
 
-    :param restart: whether services that still run with a low memory lock limit are restarted.
     :raises ReadError: when modules or RDMA devices could not be read: what is unknown cannot be planned.
     """
     if facts.modules is None:
@@ -63,7 +60,7 @@ def plan_stack(
     kept_out, notes = plan_ulps(intent, facts, state.files)
     _add(steps, kept_out)
     _add(steps, plan_logins(intent, state.files))
-    raised, settle, more = plan_services(intent, state.services, state.files, restart)
+    raised, settle, more = plan_services(intent, state.services, state.files)
     notes += more
     absent = [module for module in modules if module not in facts.modules]
     steps += [
