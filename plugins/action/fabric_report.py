@@ -65,7 +65,7 @@ class ActionModule(ActionBase):
         else:
             report_files.write(document, folder)
             where = f"See {folder / 'report.html'}"
-        self._display.display(report_terminal.render(document, self._display.columns, ANSIBLE_COLOR))
+        self._display.display(report_terminal.render(document, self._display.columns, ANSIBLE_COLOR, where))
         verdict = document["verdict"]
         result.update({key: document[key] for key in ("verdict", "exit_code", "counts", "coverage")})
         result["report"] = str(folder / "report.html")

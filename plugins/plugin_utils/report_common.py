@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 Document = dict[str, Any]
 Item = dict[str, Any]
 
 STATES = ("fail", "unknown", "warn", "pass")
+SYMBOLS = {"pass": "✓", "warn": "!", "fail": "✕", "unknown": "?"}
 
 
 def roots(document: Document) -> list[Item]:
@@ -46,8 +48,8 @@ def headline(document: Document) -> str:
     """The verdict in one sentence."""
     counts, nodes = document["counts"], document["coverage"]["nodes"]
     parts = [
-        _many(counts[state], one, many)
-        for state, one, many in (
+        many(counts[state], one, more)
+        for state, one, more in (
             ("fail", "fault", "faults"),
             ("unknown", "thing that could not be judged", "things that could not be judged"),
             ("warn", "warning", "warnings"),
@@ -55,7 +57,7 @@ def headline(document: Document) -> str:
         if counts[state]
     ]
     asked = nodes["total"] - nodes["left_out"]
-    return f"{', '.join(parts) or 'no fault'} on {_many(asked, 'node', 'nodes')}"
+    return f"{', '.join(parts) or 'no fault'} on {many(asked, 'node', 'nodes')}"
 
 
 def coverage(document: Document) -> list[tuple[str, str]]:
@@ -65,8 +67,8 @@ def coverage(document: Document) -> list[tuple[str, str]]:
     lost = [f"{nodes[state]} {word}" for state, word in words.items() if nodes[state]]
     lines = [(f"{nodes['judged']} of {nodes['total']}", ", ".join(["nodes judged", *lost]))]
     for kind, pairs in document["coverage"]["pairs"].items():
-        share = f" ({100 * pairs['measured'] / pairs['total']:.0f} %)" if pairs["total"] else ""
-        lines.append((f"{pairs['measured']} of {pairs['total']}", f"pairs measured, {kind}{share}"))
+        share = f" ({100 * pairs['measured'] / pairs['total']:.3g} %)" if pairs["total"] else ""
+        lines.append((f"{pairs['measured']:,} of {pairs['total']:,}", f"pairs measured, {kind}{share}"))
     return lines
 
 
@@ -75,5 +77,12 @@ def when(document: Document) -> str:
     return f"{document['finished'][:16].replace('T', ' ')} UTC"
 
 
-def _many(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def seconds(document: Document) -> float:
+    """How long the run took."""
+    start, end = (datetime.fromisoformat(document[key]) for key in ("started", "finished"))
+    return max(0.0, (end - start).total_seconds())
+
+
+def many(number: int, one: str, more: str = "") -> str:
+    """A number with its noun: ``1 node``, ``1,200 nodes``."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"

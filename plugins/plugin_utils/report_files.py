@@ -8,21 +8,39 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from ..module_utils.fabric.errors import ParseError
 from . import report_html, report_junit, report_prometheus
 from .report_common import Document
 
 SCHEMA = 1
+# Keys that came after the first version of the schema: an older document has none of them.
+_HOST = {"hostname": None, "product": None, "unread": []}
+_RAIL = {"link": None, "gid_index": [], "ports": []}
 
 
 def write(document: Document, folder: Path) -> None:
     """Write ``report.json`` and its views into a folder, which is made when it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    _replace(folder / "report.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    _replace(folder / "report.json", dump(document))
     _replace(folder / "report.html", report_html.render(document))
     _replace(folder / "junit.xml", report_junit.render(document))
     _replace(folder / "report.prom", report_prometheus.render(document))
+
+
+def dump(document: Document) -> str:
+    """JSON with one host, finding or pair a line: large documents stay quick, and grep and diff work on them."""
+    parts = []
+    for key, value in document.items():
+        if value and isinstance(value, list):
+            text = "[\n  " + ",\n  ".join(_line(item) for item in value) + "\n ]"
+        elif value and key == "hosts":
+            text = "{\n  " + ",\n  ".join(f"{_line(name)}: {_line(host)}" for name, host in value.items()) + "\n }"
+        else:
+            text = _line(value)
+        parts.append(f" {_line(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def read(path: Path) -> Document:
@@ -39,7 +57,15 @@ def read(path: Path) -> Document:
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
         raise ParseError("the report has a schema that this version does not know", str(path), str(schema))
+    for host in document["hosts"].values():
+        host.update({key: host.get(key, value) for key, value in _HOST.items()})
+        for rail in host["rails"].values():
+            rail.update({key: rail.get(key, value) for key, value in _RAIL.items()})
     return document
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -1,65 +1,90 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The report as one HTML page without anything external: it can be mailed, archived or put behind any web server."""
+"""The report as one HTML page without anything external: it can be mailed, archived or put behind any web server.
+
+Everything is there without the script, which only filters. The page lets no other script run than that one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import base64
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
-from .report_common import STATES, Document, Item, consequences, coverage, headline, roots, waived, when, where
+from . import report_matrix
+from .report_blocks import Block, blocks
+from .report_common import STATES, SYMBOLS, Document, Item, coverage, headline, many, seconds, waived, when, where
+from .report_group import WORDS, groups
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-SYMBOLS = {"pass": "✓", "warn": "!", "fail": "✕", "unknown": "?"}
-# Up to here a matrix is a table with numbers; above it, a picture: 200 nodes are 40000 cells.
-TABLE_LIMIT = 24
 OPEN_LIMIT = 4  # nodes in trouble whose details are open from the start
-SHADES = 5
-
-
-@dataclass
-class Cell:
-    """One ordered pair over all rails: the worst state, the lowest value, and both in words."""
-
-    state: str
-    value: float | None
-    words: list[str] = field(default_factory=list)
-    shade: int = 0
-    text: str = ""
+NAMED = 40  # places that one list names; report.json has them all
+KINDS = {
+    "mtu": ("Reachability and MTU", "whether a full-size packet passes unfragmented"),
+    "bandwidth": ("Bandwidth", ""),
+}
 
 
 def render(document: Document) -> str:
     """The page."""
     hosts = sorted(document["hosts"].items(), key=lambda pair: STATES.index(pair[1]["state"]))
     trouble = [name for name, node in hosts if node["state"] != "pass"]
-    return _template().render(
+    rows = blocks(document)
+    environment, script = _environment(), (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    return environment.get_template("report.html.j2").render(
         document=document,
-        symbols=SYMBOLS,
+        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - a file of ours
+        script=Markup(script),  # noqa: S704 - a file of ours
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         headline=headline(document),
         coverage=coverage(document),
         when=when(document),
-        where=where,
-        roots=roots(document),
+        duration=seconds(document),
+        groups=groups(document),
         waived=waived(document),
-        following=consequences(document),
+        tally={state: sum(node["state"] == state for _name, node in hosts) for state in reversed(STATES)},
         hosts=hosts,
         opened=trouble if len(trouble) <= OPEN_LIMIT else [],
         by_host=_by_host(document),
-        matrices=[matrix(document, kind) for kind in document["coverage"]["pairs"]],
+        rails=list(dict.fromkeys(rail for _name, node in hosts for rail in node["rails"])),
+        rows=rows,
+        single=all(len(row.nodes) == 1 for row in rows),
+        charts=[_chart(document, kind, rows) for kind in document["coverage"]["pairs"]],
     )
 
 
 @lru_cache(maxsize=1)
-def _template() -> Template:
-    loader = FileSystemLoader(TEMPLATES)
+def _environment() -> Environment:
     environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2")
+    environment.globals.update(
+        symbols=SYMBOLS, states=STATES, words=WORDS, named=NAMED, where=where, many=many, rate=rate
+    )
+    environment.filters["pcie"] = pcie
+    return environment
+
+
+def _chart(document: Document, kind: str, rows: list[Block]) -> dict[str, Any]:
+    """All maps of one kind of probe."""
+    title, meaning = KINDS.get(kind, (kind, ""))
+    pairs = document["coverage"]["pairs"][kind]
+    return {
+        "kind": kind,
+        "title": title,
+        "meaning": meaning or f"bandwidth in {report_matrix.reference(document)}",
+        "pairs": pairs,
+        "matrices": report_matrix.matrices(document, kind, rows),
+    }
 
 
 def _by_host(document: Document) -> dict[str, list[Item]]:
@@ -71,52 +96,17 @@ def _by_host(document: Document) -> dict[str, list[Item]]:
     return found
 
 
-def matrix(document: Document, kind: str) -> dict[str, Any]:
-    """One heat map over all rails. Shades tell measured values apart, symbols and colours the states."""
-    cells: dict[tuple[str, str], Cell] = {}
-    for pair in document["pairs"]:
-        if pair["kind"] != kind:
-            continue
-        cell = cells.setdefault((pair["host"], pair["peer"]), Cell(pair["state"], pair["value"]))
-        if STATES.index(pair["state"]) < STATES.index(cell.state):
-            cell.state = pair["state"]
-        if pair["value"] is not None:
-            cell.value = pair["value"] if cell.value is None else min(cell.value, pair["value"])
-        measured = (
-            "" if pair["value"] is None else f"{pair['value']:.3g} {'Gbit/s' if kind == 'bandwidth' else 'bytes'}"
-        )
-        cell.words.append(f"{pair['rail']}: {pair['error'] or measured or pair['state']}")
-    best = max((cell.value for cell in cells.values() if cell.value), default=0.0)
-    for cell in cells.values():
-        share = (cell.value or 0.0) / best if best else 1.0
-        cell.shade = max(1, min(SHADES, round(share * SHADES))) if kind == "bandwidth" else SHADES
-        shown = kind == "bandwidth" and cell.state in ("pass", "warn") and cell.value is not None
-        cell.text = _short(cell.value or 0.0) if shown else SYMBOLS[cell.state]
-    names = list(document["hosts"])
-    table = len(names) <= TABLE_LIMIT
-    return {
-        "kind": kind,
-        "unit": "Gbit/s, the slowest rail of each pair"
-        if kind == "bandwidth"
-        else "full-size packets, all rails of each pair",
-        "names": names,
-        "cells": cells,
-        "table": table,
-        "paths": {} if table else _paths(names, cells),
-        "best": best,
-    }
+def pcie(port: Item) -> str:
+    """The link of a port's function: ``32 GT/s x16``, and of what it is capable where that is more."""
+    link = _link(port["pcie_gts"], port["pcie_width"])
+    most = _link(port["pcie_max_gts"], port["pcie_max_width"])
+    return link if not link or not most or link == most else f"{link} of {most}"
 
 
-def _paths(names: list[str], cells: dict[tuple[str, str], Cell]) -> dict[str, str]:
-    """One SVG path for all cells of one look: the page stays small and quick."""
-    index = {name: number for number, name in enumerate(names)}
-    paths: dict[str, list[str]] = {}
-    for (host, peer), cell in cells.items():
-        if host in index and peer in index:
-            look = f"pass s{cell.shade}" if cell.state == "pass" else cell.state
-            paths.setdefault(look, []).append(f"M{index[peer]} {index[host]}h1v1h-1z")
-    return {look: "".join(parts) for look, parts in sorted(paths.items())}
+def rate(value: float | None) -> str:
+    """Gbit/s in words, or nothing."""
+    return f"{value:g} Gbit/s" if value else ""
 
 
-def _short(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+def _link(speed: float | None, width: int | None) -> str:
+    return " ".join(word for word in (f"{speed:g} GT/s" if speed else "", f"x{width}" if width else "") if word)

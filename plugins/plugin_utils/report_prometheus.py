@@ -5,25 +5,33 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Iterable
 
 from .report_common import STATES, Document, roots
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+# What promtool wants of names (check metrics); units are in the names.
+PREFIX = "railwright_"
 
 
 def render(document: Document) -> str:
-    """Text exposition format 0.0.4."""
+    """Text exposition format 0.0.4. Samples carry no timestamps: the textfile collector refuses them."""
     spec = document["spec"]["name"]
     lines: list[str] = []
 
-    def metric(name: str, words: str, samples: list[tuple[dict[str, str], float]]) -> None:
-        lines.extend([f"# HELP railwright_{name} {words}", f"# TYPE railwright_{name} gauge"])
+    def metric(name: str, words: str, samples: Iterable[tuple[dict[str, str], float]]) -> None:
+        # A series may be there once only; of two the larger value stays.
+        series: dict[str, float] = {}
         for labels, value in samples:
             pairs = ",".join(f'{key}="{text.translate(_ESCAPES)}"' for key, text in {"spec": spec, **labels}.items())
-            lines.append(f"railwright_{name}{{{pairs}}} {value:.10g}")
+            series[pairs] = max(value, series.get(pairs, value))
+        if series:
+            lines.extend([f"# HELP {PREFIX}{name} {words}", f"# TYPE {PREFIX}{name} gauge"])
+            lines.extend(f"{PREFIX}{name}{{{pairs}}} {value:.12g}" for pairs, value in series.items())
 
-    finished = datetime.fromisoformat(document["finished"]).timestamp()
-    metric("report_timestamp_seconds", "End of the run that this is about.", [({}, finished)])
+    for key, name, words in (("started", "start_", "Start"), ("finished", "", "End")):
+        at = datetime.fromisoformat(document[key]).timestamp()
+        metric(f"report_{name}timestamp_seconds", f"{words} of the run that this is about.", [({}, at)])
     metric("verdict", "Verdict of the fabric.", [({"state": s}, float(document["verdict"] == s)) for s in STATES])
     metric(
         "findings",
@@ -39,12 +47,31 @@ def render(document: Document) -> str:
             for state in STATES
         ],
     )
+    metric(
+        "node_judged",
+        "Whether the node was reached and judged in this run.",
+        [({"node": name}, float(node["result"] == "judged")) for name, node in document["hosts"].items()],
+    )
+    metric(
+        "rule_findings",
+        "Findings of each rule that do not pass, roots by state; consequences and waived ones apart.",
+        [
+            ({"rule": rule, "state": state}, float(n))
+            for rule, counts in _rules(document).items()
+            for state, n in counts
+        ],
+    )
     labels = ("rule", "state", "host", "rail", "device", "peer")
     metric(
         "root_finding",
         "A finding that follows from no other and is not waived.",
         [({"node" if key == "host" else key: item[key] or "" for key in labels}, 1.0) for item in roots(document)],
     )
+    measured = [
+        pair
+        for pair in document["pairs"]
+        if pair["kind"] == "bandwidth" and pair["value"] is not None and pair["state"] != "unknown"
+    ]
     metric(
         "pairs",
         "Pairs of nodes on a rail, by kind of probe.",
@@ -57,10 +84,24 @@ def render(document: Document) -> str:
     metric(
         "pair_bandwidth_gbps",
         "Measured bandwidth of a pair on a rail.",
-        [
-            ({"node": pair["host"], "peer": pair["peer"], "rail": pair["rail"]}, pair["value"])
-            for pair in document["pairs"]
-            if pair["kind"] == "bandwidth" and pair["value"] is not None and pair["state"] != "unknown"
-        ],
+        [({"node": pair["host"], "peer": pair["peer"], "rail": pair["rail"]}, pair["value"]) for pair in measured],
+    )
+    lowest: dict[str, float] = {}
+    for pair in measured:
+        lowest[pair["rail"]] = min(pair["value"], lowest.get(pair["rail"], pair["value"]))
+    metric(
+        "rail_bandwidth_lowest_gbps",
+        "Measured bandwidth of the slowest pair of a rail.",
+        [({"rail": rail}, value) for rail, value in lowest.items()],
     )
     return "\n".join(lines) + "\n"
+
+
+def _rules(document: Document) -> dict[str, list[tuple[str, int]]]:
+    """Counts of every rule that said anything, zeros included: a series must not end when its fault does."""
+    rules: dict[str, list[str]] = {rule: [] for node in document["hosts"].values() for rule in node["passed"]}
+    for item in document["findings"]:
+        what = "waived" if item["waived"] else "consequence" if item["caused_by"] else item["state"]
+        rules.setdefault(item["rule"], []).append(what)
+    states = ("fail", "unknown", "warn", "consequence", "waived")
+    return {rule: [(state, said.count(state)) for state in states] for rule, said in sorted(rules.items())}
