@@ -95,6 +95,11 @@ class SimulatedNode(FakePort):
                 ids = {"vendor": "0x1af4", "device": "0x1041", "class": "0x020000"}
                 files.update((f"{folder}/{file}", f"{text}\n") for file, text in ids.items())
             self.net[name] = {"pci": pci, "mtu": 1500, "addresses": [], "index": index + 2, "up": True}
+            for netdev in ("all", "default", name):
+                conf = f"/proc/sys/net/ipv4/conf/{netdev}"
+                files.update((f"{conf}/{key}", "0\n") for key in ("rp_filter", "arp_ignore", "arp_announce"))
+        for number, text in enumerate(("128\n", "512\n", "1024\n"), 1):
+            files[f"/proc/sys/net/ipv4/neigh/default/gc_thresh{number}"] = text
         self.net["ens2"]["addresses"] = ["10.0.2.15/24"]
         self.loaded: dict[str, str] = {}
         self.routes = [{"dst": "default", "gateway": "10.0.2.2", "dev": "ens2", "table": "main", "flags": []}]

@@ -9,6 +9,8 @@ from typing import TextIO
 from ..apply.concerns import apply_network, apply_stack
 from ..apply.lock import LOCK, locked
 from ..apply.run import Timer
+from ..apply.safety import FOLDER, Safety, last_undone, undone_intent
+from ..apply.undo import undo
 from ..errors import ApplyError, MissingError, ReadError, RefusedError, UnsupportedError
 from ..model.document import load
 from ..model.intent import NodeIntent
@@ -40,6 +42,8 @@ def apply(
     """
     intent = load(port)
     boot = "--boot" in options
+    if boot:
+        undo(FOLDER, lock=lock)
     plans: list[Plan] = []
     code = 0
     try:
@@ -82,13 +86,17 @@ def _wait_for_nics(port: Port, intent: NodeIntent, timer: Timer) -> bool:
 def _network(port: Port, intent: NodeIntent, timer: Timer, boot: bool) -> Plan:
     """The rails' network settings; at boot the network manager, busy with the very same files, is waited for first.
 
+    A change that cut the node off once is not made again until the controller's next run, which can confirm it.
     A network manager that this version cannot drive is no fault of the node: the site configures the rails itself.
     """
+    if undone_intent(port) == intent.spec_hash:
+        return Plan("network", notes=(f"rails left alone: {last_undone(port)}",))
+    watch = Safety(port, intent.spec_hash)
     end = timer.now() + NETWORK_BOUND_S
     try:
         while boot and timer.now() < end and apply_network(port, intent, check=True, allow_disruption=True).steps:
             timer.sleep(1.0)
-        return apply_network(port, intent, timer=timer)
+        return apply_network(port, intent, timer=timer, watch=watch)
     except UnsupportedError as error:
         return Plan("network", notes=(f"rails left alone: {error}",))
 

@@ -20,6 +20,7 @@ usage: railwright COMMAND
   show [--json]                              what is: rails, devices, links
   check [--json] [--on-unknown pass|fail]    judge this node; exit 0: pass or warn, 1: fail, 2: could not judge
   apply [--boot]                             put /etc/railwright/intent.json in force
+  undo                                       take a change of the rails back that still waits for its confirmation
   prove --phase mtu|serve|measure [--force]  load the fabric: this node's part of a proof, as JSON on standard input
   --version                                  the version
 
@@ -29,6 +30,7 @@ OPTIONS: dict[str, dict[str, Optional[tuple[str, ...]]]] = {
     "show": {"--json": None},
     "check": {"--json": None, "--on-unknown": ("pass", "fail")},
     "apply": {"--boot": None},
+    "undo": {},
     "prove": {"--phase": ("mtu", "serve", "measure"), "--force": None},
 }
 
@@ -77,6 +79,11 @@ def _run(command: str, options: Options) -> int:
         from .apply import apply  # noqa: PLC0415
 
         return apply(port, options, sys.stdout)
+    if command == "undo":
+        from ..apply.safety import take_back  # noqa: PLC0415
+
+        sys.stdout.write(f"{take_back(port)}\n")
+        return 0
     if command == "prove":
         from ..prove.cli import prove  # noqa: PLC0415
 

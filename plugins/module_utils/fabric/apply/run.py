@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import Callable, Mapping, Optional
 
 from ..errors import ApplyError, FabricError, MissingError
 from ..model.plan import Action, Plan, RemoveFile, Run, Step, WriteFile
@@ -18,6 +18,7 @@ MARKS = "/run/railwright"
 BOUND_S = 20.0
 
 Planner = Callable[[bool], Plan]
+Backups = Mapping[str, Optional[tuple[bytes, int]]]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,27 @@ class Timer:
     sleep: Callable[[float], None] = time.sleep
 
 
+class Watch:
+    """Watches a change that may cut the node off; this one does not."""
+
+    def arm(self, plan: Plan, backups: Backups) -> None:
+        """Before the first action; ``backups`` are the files that the plan changes, as they are."""
+
+    def danger(self) -> str:
+        """What is wrong with the node's management by now; empty when nothing is."""
+        return ""
+
+    def done(self) -> None:
+        """The change is as wanted."""
+
+    def rolled_back(self, why: str) -> None:
+        """The change was taken back; ``why`` is set when it endangered the management."""
+
+
+class DangerError(ApplyError):
+    """The change would cut the node off."""
+
+
 def converge(
     port: Port,
     planner: Planner,
@@ -36,12 +58,13 @@ def converge(
     check: bool = False,
     guard: Callable[[Plan], None] = lambda plan: None,
     timer: Timer = Timer(),
+    watch: Watch = Watch(),  # noqa: B008 - without state
 ) -> Plan:
     """Make the node as ``planner`` wants it, and return the plan that was carried out (or would be, with ``check``).
 
     ``planner`` reads the node and plans; its argument says whether an earlier run was interrupted between its first
     write and its last look. It is asked again afterwards: only when it finds nothing more to do has the plan succeeded.
-    ``guard`` may refuse the plan before anything is done.
+    ``guard`` may refuse the plan before anything is done, and ``watch`` says when it must be taken back at once.
 
     :raises ApplyError: when a step failed or did not help; files are back as they were, and the message says so.
     :raises RefusedError: from the planner or the guard, with nothing done.
@@ -51,10 +74,10 @@ def converge(
         guard(plan)
         return plan
     with lock or nullcontext():
-        return _converge(port, planner, guard, timer)
+        return _converge(port, planner, guard, timer, watch)
 
 
-def _converge(port: Port, planner: Planner, guard: Callable[[Plan], None], timer: Timer) -> Plan:
+def _converge(port: Port, planner: Planner, guard: Callable[[Plan], None], timer: Timer, watch: Watch) -> Plan:
     plan = planner(False)
     mark = f"{MARKS}/unsettled-{plan.concern}"
     if port.exists(mark):
@@ -63,28 +86,40 @@ def _converge(port: Port, planner: Planner, guard: Callable[[Plan], None], timer
     if not plan.steps:
         port.remove(mark)
         return plan
+    work = _Work(port, plan)
+    watch.arm(plan, work.backups)
     port.write(mark, "".join(f"{step}\n" for step in plan.steps), 0o600)
-    work = _Work(port)
     try:
         for step in plan.steps:
             work.take(step.actions)
         work.take(plan.settle)
-        left = _look_again(planner, timer)
+        left = _look_again(planner, timer, watch)
         if left:
             raise ApplyError("not as wanted afterwards: " + "; ".join(str(step) for step in left))
+        watch.done()
     except FabricError as error:
-        raise ApplyError(f"{error}. {work.undo(plan.settle, mark)}", plan.concern) from error
+        said = work.undo(mark)
+        watch.rolled_back(str(error) if isinstance(error, DangerError) else "")
+        raise ApplyError(f"{error}. {said}", plan.concern) from error
     port.remove(mark)
     return plan
 
 
-def _look_again(planner: Planner, timer: Timer) -> tuple[Step, ...]:
-    """What is still to do once the bound of time is over; nothing when all is well."""
+def _look_again(planner: Planner, timer: Timer, watch: Watch) -> tuple[Step, ...]:
+    """What is still to do once the bound of time is over; nothing when all is well.
+
+    :raises DangerError: when the node's management is cut, twice in a row: a network manager that reads its files may
+        take a route away for a moment.
+    """
     end = timer.now() + BOUND_S
-    pause = 0.1
+    pause, before = 0.1, ""
     while True:
         left = planner(False).steps
-        if not left or timer.now() >= end:
+        danger = watch.danger()
+        if danger and before:
+            raise DangerError(danger)
+        before = danger
+        if not danger and (not left or timer.now() >= end):
             return left
         timer.sleep(pause)
         pause = min(pause * 2, 1.0)
@@ -93,9 +128,14 @@ def _look_again(planner: Planner, timer: Timer) -> tuple[Step, ...]:
 class _Work:
     """Actions taken so far, and the way back."""
 
-    def __init__(self, port: Port) -> None:
+    def __init__(self, port: Port, plan: Plan) -> None:
         self.port = port
+        self.plan = plan
         self.backups: dict[str, Optional[tuple[bytes, int]]] = {}
+        for action in (*(action for step in plan.steps for action in step.actions), *plan.settle):
+            if isinstance(action, (WriteFile, RemoveFile)):
+                self._back_up(action.path)
+        self.changed: dict[str, None] = {}
         self.ran: list[tuple[str, ...]] = []
 
     def take(self, actions: tuple[Action, ...]) -> None:
@@ -103,11 +143,11 @@ class _Work:
             if isinstance(action, Run):
                 run(self.port, action)
                 self.ran.append(action.argv)
-            elif isinstance(action, WriteFile):
-                self._back_up(action.path)
+                continue
+            self.changed[action.path] = None
+            if isinstance(action, WriteFile):
                 self.port.write(action.path, action.text, action.mode)
-            elif isinstance(action, RemoveFile):
-                self._back_up(action.path)
+            else:
                 self.port.remove(action.path)
 
     def _back_up(self, path: str) -> None:
@@ -118,34 +158,35 @@ class _Work:
         except MissingError:
             self.backups[path] = None
 
-    def undo(self, settle: tuple[Action, ...], mark: str) -> str:
+    def undo(self, mark: str) -> str:
         """Put files back and settle again; the answer says what was put back and what stays."""
-        said = self._put_back(settle, mark)
-        again = [action.argv for action in settle if isinstance(action, Run)]
+        said = self._put_back(mark)
+        again = [action.argv for action in self.plan.settle if isinstance(action, Run)]
         stays = [" ".join(argv) for argv in self.ran if argv not in again]
         return f"{said}. Not undone: {', '.join(stays)}" if stays else said
 
-    def _put_back(self, settle: tuple[Action, ...], mark: str) -> str:
+    def _put_back(self, mark: str) -> str:
         """Put files back and settle again.
 
         The mark of an unfinished run stays when this fails, so that the next run settles once more.
         """
-        if not self.backups:
+        if not self.changed and not self.plan.undo:
             self.port.remove(mark)
             return "No file had been changed"
         try:
-            for path, backup in self.backups.items():
+            for path in self.changed:
+                backup = self.backups[path]
                 if backup is None:
                     self.port.remove(path)
                 else:
                     self.port.write(path, *backup)
-            for action in settle:
+            for action in (*self.plan.undo, *self.plan.settle):
                 if isinstance(action, Run):
                     run(self.port, action)
             self.port.remove(mark)
         except FabricError as error:
             return f"Rolling back failed as well: {error}"
-        return f"Rolled back: {', '.join(self.backups)}"
+        return f"Rolled back: {', '.join(self.changed) or 'routes and rules'}"
 
 
 def run(port: Port, action: Run) -> None:

@@ -66,6 +66,7 @@ class Step(Model):
 class Plan(Model):
     """Steps in their order, then ``settle``: actions that make them effective, run once when any step was taken.
 
+    ``undo`` takes away what the steps bring about beside files; a roll back runs it between the files and ``settle``.
     ``notes`` say what the planner leaves alone although the intent names it, and why; each is one sentence.
     """
 
@@ -73,3 +74,15 @@ class Plan(Model):
     steps: tuple[Step, ...] = ()
     settle: tuple[Action, ...] = ()
     notes: tuple[str, ...] = ()
+    undo: tuple[Action, ...] = ()
+
+
+def merge(*plans: Plan) -> Plan:
+    """Several plans of one concern as one, in their order."""
+    return Plan(
+        plans[0].concern,
+        tuple(step for plan in plans for step in plan.steps),
+        tuple(action for plan in plans for action in plan.settle),
+        tuple(note for plan in plans for note in plan.notes),
+        tuple(action for plan in plans for action in plan.undo),
+    )

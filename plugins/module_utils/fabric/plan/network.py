@@ -11,7 +11,7 @@ from ..model.base import Model
 from ..model.facts import Netdev, NodeFacts
 from ..model.intent import NodeIntent
 from ..model.network import BOND, VLAN, Link
-from ..model.plan import Plan, RemoveFile, Step, WriteFile
+from ..model.plan import Action, Plan, RemoveFile, Step, WriteFile
 from ..ports import Port
 from ..resolve.bind import BoundRail, bind
 from .files import Files, file_step, read_files
@@ -19,7 +19,7 @@ from .links import rail_links
 from .live import delete, live_steps, made_anew
 from .protect import carries_management, refuse_links
 from .providers import NetworkProvider, network_provider
-from .routes import route_steps, stray_steps
+from .routes import route_steps, stray_steps, undo_routes
 
 RECONFIGURE = "the link is configured again: RDMA connections over it may break"
 
@@ -85,6 +85,7 @@ class _Work:
         self.gone: dict[str, Netdev] = {}
         self.kept: set[str] = set()
         self.written: set[str] = set()
+        self.undo: list[Action] = []
 
     def rail(self, links: tuple[Link, ...], interrupted: bool) -> None:
         """One rail: its files, what stands in its links' way, and drift."""
@@ -110,6 +111,7 @@ class _Work:
             self.touched[name] = links
         self.steps += [replace(step, disruptive=RECONFIGURE) for step in found]
         self.steps += [step for step in routes if step.actions]
+        self.undo += undo_routes(links, self.facts)
 
     def _replaced(self, files: tuple[WriteFile, ...], links: tuple[Link, ...]) -> list[Step]:
         """Bonds and VLANs that the present text of the files made, and the new one does not know."""
@@ -165,8 +167,12 @@ class _Work:
         if disrupted and self.node.obstacle:
             raise RefusedError(self.node.obstacle, "network manager of the node")
         touched = tuple(link for links in self.touched.values() for link in links)
-        settle = self.provider.settle(touched, tuple(self.gone.values())) if disrupted else ()
-        return Plan("network", tuple(self.steps), settle, tuple(self.notes))
+        removed = tuple(
+            action.path for step in self.steps for action in step.actions if isinstance(action, RemoveFile)
+        )
+        settle = self.provider.settle(touched, tuple(self.gone.values()), removed) if disrupted else ()
+        made = tuple(delete(link.name) for link in reversed(touched) if link.netdev is None)
+        return Plan("network", tuple(self.steps), settle, tuple(self.notes), (*self.undo, *made))
 
 
 def _without(links: tuple[Link, ...], deleted: set[str]) -> tuple[Link, ...]:

@@ -53,6 +53,17 @@ def route_steps(links: tuple[Link, ...], facts: NodeFacts) -> list[Step]:
     return steps
 
 
+def undo_routes(links: tuple[Link, ...], facts: NodeFacts) -> list[Run]:
+    """Take away what the rail brings and the node does not have yet, whatever the network manager does about it.
+
+    A route of the main table may lead the way back to the controller astray.
+    """
+    top = links[-1]
+    routes = [route for route in top.routes if not any(_same(route, have) for have in facts.routes or ())]
+    rules = [rule for rule in top.rules if rule not in (facts.rules or ())]
+    return [_no_route(route) for route in routes] + [_no_rule(rule) for rule in rules]
+
+
 def stray_steps(links: tuple[Link, ...], facts: NodeFacts) -> list[Step]:
     """Routes of the main table by which one rail's traffic would leave through another rail.
 
@@ -116,14 +127,18 @@ def _same(wanted: Route, have: Route) -> bool:
 
 
 def _away(rail: str, route: Route) -> Step:
+    setting = f"route {route.destination}{_table(route.table)}"
+    return Step(rail, setting, route_text(route), "", (_no_route(route),))
+
+
+def _no_route(route: Route) -> Run:
     version = f"-{family(route.destination)}"
     argv = ["ip", version, "route", "del", route.destination, "table", str(route.table)]
     argv += ["via", route.gateway] if route.gateway is not None else []
     argv += ["dev", route.netdev] if route.netdev is not None else []
     argv += ["metric", str(route.metric)] if route.metric else []
-    # A route that went with another change is gone all the same (exit code 2).
-    away = Run(tuple(argv), allowed=(0, 2))
-    return Step(rail, f"route {route.destination}{_table(route.table)}", route_text(route), "", (away,))
+    # A route that went with another change is gone all the same (exit code 2), or its netdev is (exit code 1).
+    return Run(tuple(argv), allowed=(0, 1, 2))
 
 
 def _no_rule(rule: RoutingRule) -> Run:

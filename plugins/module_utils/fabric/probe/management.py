@@ -42,8 +42,19 @@ def session_address(ssh_connection: Optional[str]) -> Optional[str]:
     return words[2].partition("%")[0] if len(words) == 4 else None
 
 
+def client_address(ssh_connection: Optional[str]) -> Optional[str]:
+    """The controller's address in SSH_CONNECTION; ``None`` for a link-local one, to which no route leads."""
+    words = (ssh_connection or "").split()
+    return words[0] if len(words) == 4 and "%" not in words[0] else None
+
+
 def own_session(port: Port) -> Optional[str]:
-    """The node's own address in the SSH session that we run in, or ``None`` when there is none.
+    """The node's own address in the SSH session that we run in, or ``None`` when there is none."""
+    return session_address(own_connection(port))
+
+
+def own_connection(port: Port) -> Optional[str]:
+    """SSH_CONNECTION of the session that we run in, or ``None`` when there is none.
 
     sudo drops SSH_CONNECTION from our environment, but not from the ones of our ancestors.
     """
@@ -52,7 +63,7 @@ def own_session(port: Port) -> Optional[str]:
         while pid not in ("0", "1"):
             for item in port.read(f"/proc/{pid}/environ").split("\0"):
                 if item.startswith("SSH_CONNECTION="):
-                    return session_address(item.partition("=")[2])
+                    return item.partition("=")[2]
             # pid (command) state parent …, proc(5); a command may hold spaces and parentheses
             pid = port.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[1]
     except (ReadError, IndexError):

@@ -17,12 +17,12 @@ from typing import Mapping, Sequence, Union
 
 from ..model.finding import PairResult
 from ..model.intent import NodeIntent, RailIntent
+from ..resolve.derive import FIRST_TEST_PORT
 from .work import MtuProbe, NodeWork, Target, Test
 
 ALL_PAIRS_UP_TO = 32
 # A soft RoCE test is longer: what a lost packet costs (perf.py has the timeout) must not fill the whole of it.
 SECONDS, SOFT_SECONDS = 4, 6
-FIRST_TCP_PORT = 18600  # perftest's own default is 18515
 START_S = 40  # for the controller's calls between the start of the servers and the first client
 # Message size, depth and queue pairs. Several queue pairs of large messages fill a fast port (four are the default of
 # NVIDIA's ngc_multinode_perf). Soft RoCE has no hardware to retransmit in time: what is in flight must pass the link
@@ -79,7 +79,7 @@ def plan_proof(intents: Mapping[str, NodeIntent], unreached: Sequence[str] = (),
                 pairs += 1
                 parts[member.host].probes.append(_probe(member, peer))
             for member, peer in _ring(group):
-                test = _test(intents[member.host], member, peer, FIRST_TCP_PORT + index)
+                test = _test(intents[member.host], member, peer, FIRST_TEST_PORT + index)
                 parts[member.host].measure.append(test)
                 parts[peer.host].serve.append(test)
             for member in group:
