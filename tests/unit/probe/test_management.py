@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports import RecordedPort
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe import probe
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.collect import Reader
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.management import own_session
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.system import network_manager
 
 from tests.unit import trees
 
@@ -79,36 +77,3 @@ def test_own_session(tmp_path, environ, expected):
     tree.file("/proc/self/environ", environ)
     tree.file("/proc/self/stat", "812 (a (b) c) S 1 1 1\n")
     assert own_session(RecordedPort(str(tmp_path))) == expected
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (["sys/fs/cgroup/system.slice/systemd-networkd.service/cgroup.procs"], "systemd-networkd"),
-        (["sys/fs/cgroup/unified/system.slice/NetworkManager.service/x", "run/systemd/netif/state"], "NetworkManager"),
-        (["sys/fs/cgroup/system.slice/systemd-networkd.service/x", "etc/netplan/50-cloud-init.yaml"], "netplan"),
-        (["sys/fs/cgroup/system.slice/ssh.service/x", "etc/netplan/50.yaml", "etc/network/interfaces"], "ifupdown"),
-        (["run/systemd/netif/state"], "systemd-networkd"),
-        (
-            [
-                "sys/fs/cgroup/system.slice/systemd-networkd.service/x",
-                "sys/fs/cgroup/system.slice/NetworkManager.service/x",
-            ],
-            "NetworkManager",
-        ),
-        (
-            [
-                "sys/fs/cgroup/system.slice/systemd-networkd.service/x",
-                "sys/fs/cgroup/system.slice/NetworkManager.service/x",
-                "etc/systemd/network/10-rail.network",
-            ],
-            "systemd-networkd",
-        ),
-        ([], None),
-    ],
-)
-def test_network_manager(tmp_path, files, expected):
-    tree = trees.Tree(tmp_path)
-    for file in files:
-        tree.file(file, "1\n")
-    assert network_manager(Reader(RecordedPort(str(tmp_path)))) == expected
