@@ -165,7 +165,7 @@ def test_a_failure_after_a_complete_table_is_not_ok():
     ("old", "new", "message"),
     [
         ("0.018104            0.000552", "fast", "not made of numbers"),
-        ("0.018104            0.000552", "", "too few columns"),
+        ("0.018104            0.000552", "", "not the columns of one result"),
         ("0.018104", "nan", "not made of numbers"),
         ("[Gb/sec]   ", "[furlong]   ", "unknown kind"),
         ("255:255:10:20:00:01", "255:256:10:20:00:01", "GID of an unknown shape"),
@@ -184,3 +184,22 @@ def test_unknown_shapes_name_the_line(old, new, message):
 def test_what_is_not_perftest_is_refused(text):
     with pytest.raises(ParseError):
         parse_perftest(text)
+
+
+def test_two_lines_that_ran_into_one_are_no_result():
+    line = next(line for line in fixture("write-bw-rxe").splitlines() if line.startswith(" 4096"))
+    for broken in (line + line, line.replace("0.018311", "0.000001")):
+        with pytest.raises(ParseError):
+            parse_perftest(fixture("write-bw-rxe").replace(line, broken))
+
+
+def test_a_second_run_does_not_hide_behind_the_first():
+    text = fixture("write-bw-rxe")
+    with pytest.raises(ParseError):
+        parse_perftest(text + text[: len(text) // 2])
+
+
+def test_retries_that_ran_out_say_no_more_than_is_told():
+    words = "Failed status 12: wr_id 0 syndrom 0x81\n"
+    assert "acknowledged at first" not in parse_perftest(words).failure.cause
+    assert "acknowledged at first" in parse_perftest(words + "scnt=128, ccnt=5\n").failure.cause

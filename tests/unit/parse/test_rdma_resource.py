@@ -18,12 +18,19 @@ def test_users():
     assert parse_users(TEXT) == {"mlx5_1": ("process (77)",), "rxe_rail0": ("ib_write_bw (4242)",)}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "[ ]\n"])
+def test_a_store_that_the_kernel_has_mounted_is_a_user():
+    text = '[{"ifname": "mlx5_0", "type": "RC", "state": "RTS", "comm": "[nvme_rdma]"}, {"ifname": "a", "type": "UD"}]'
+    assert parse_users(text) == {"mlx5_0": ("nvme_rdma (kernel)",)}
+
+
+@pytest.mark.parametrize("text", ["[]", "[ ]\n"])
 def test_nobody(text):
     assert parse_users(text) == {}
 
 
-@pytest.mark.parametrize("text", ["{", "link 0", "7", '[{"pid": 1}]'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "{}", "link 0", "7", '"x"', '["x"]', '[{"pid": 1}]', '[{"pid": 1, "ifname": null}]', "[" * 100000]
+)
 def test_anything_else_is_an_error(text):
     with pytest.raises(ParseError):
         parse_users(text)

@@ -11,6 +11,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors im
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import (
     ethtool_i,
     ibstat,
+    ibstatus,
     ibv_devinfo,
     ip_address,
     limits,
@@ -153,24 +154,31 @@ def test_os_release():
 @pytest.mark.parametrize(
     ("texts", "limit"),
     [
-        (["* hard memlock unlimited"], "unlimited"),
+        (["* soft memlock unlimited"], "unlimited"),
         (["* - memlock -1"], "unlimited"),
-        (["* hard memlock 64 # small"], "64"),
-        (["* hard memlock unlimited", "* hard memlock 8192"], "8192"),
-        (["* soft memlock unlimited"], None),
+        (["* - memlock 64 # small"], "64"),
+        (["* - memlock unlimited", "* soft memlock 8192"], "8192"),
+        (["* - memlock unlimited", "* hard memlock 8192"], "8192"),
+        (["* soft memlock 16384\n* hard memlock 8192"], "8192"),
+        (["* soft memlock 8192\n* hard memlock 16384"], "8192"),
+        (["* hard memlock unlimited"], None),
         (["root hard memlock unlimited"], None),
         (["#* hard memlock unlimited"], None),
         (["* hard nofile 1024"], None),
     ],
 )
-def test_hard_memlock(texts, limit):
-    assert limits.hard_memlock([(f"/etc/{n}", text) for n, text in enumerate(texts)]) == limit
+def test_session_memlock(texts, limit):
+    assert limits.session_memlock([(f"/etc/{n}", text) for n, text in enumerate(texts)]) == limit
 
 
 def test_a_limit_that_is_no_number_is_refused():
     with pytest.raises(ParseError) as error:
-        limits.hard_memlock([("/etc/security/limits.d/x.conf", "\n* hard memlock much\n")])
+        limits.session_memlock([("/etc/security/limits.d/x.conf", "\n* hard memlock much\n")])
     assert error.value.place == "/etc/security/limits.d/x.conf:2"
+
+
+def test_a_module_on_its_way_is_not_loaded():
+    assert modules.parse("a 1 0 - Loading 0x0\nb 1 0 - Unloading 0x0\nc 1 0 - Live 0x0\n") == ("c",)
 
 
 def test_modules_of_both_forms():
@@ -207,3 +215,32 @@ def test_guids_have_one_form():
     assert text.guid("0xB8CEF60300000001") == text.guid("b8ce:f603:0000:0001") == "0xb8cef60300000001"
     assert text.guid("0000:0000:0000:0000") is None
     assert text.guid("b8ce:f603") is None
+
+
+TWO_IN_ONE = {
+    rdma_link.parse: "link a/1 state DOWN physical_state DISABLED netdev e0 state ACTIVE physical_state LINK_UP\n",
+    rdma_dev.parse: "0: a: node_type ca fw 1 node_type ca fw 2\n",
+    ibv_devinfo.parse: "hca_id: a\n\tport: 1\n\t\tstate: PORT_DOWN (1)\n\tport: 1\n\t\tstate: PORT_ACTIVE (4)\n",
+    ibstat.parse: "CA 'a'\n\tPort 1:\n\t\tState: Down\n\t\tState: Active\n",
+    ibstatus.parse: "Infiniband device 'a' port 1 status:\n\tstate:\t\t 1: DOWN\n\tstate:\t\t 4: ACTIVE\n",
+    ethtool_i.parse: "driver: a\nfirmware-version: 1\nbus-info: b\nfirmware-version: 2\n",
+}
+
+
+@pytest.mark.parametrize("parser", TWO_IN_ONE, ids=lambda parser: parser.__module__.rpartition(".")[2])
+def test_the_second_of_two_that_ran_into_one_does_not_win(parser):
+    with pytest.raises(ParseError):
+        parser(TWO_IN_ONE[parser])
+
+
+def test_a_physical_state_that_is_no_word_is_refused():
+    with pytest.raises(ParseError):
+        rdma_link.parse('[{"ifname": "a", "port": 1, "state": "ACTIVE", "physical_state": []}]')
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [("512-byte blocks, -l) 128", "64"), ("kbytes, -l) 64", "64"), ("kbytes, -l) unlimited", "unlimited")],
+)
+def test_ulimit_in_blocks_and_in_kbytes(text, limit):
+    assert limits.ulimit_memlock(f"max locked memory       ({text}\n") == limit

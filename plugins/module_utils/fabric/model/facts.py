@@ -225,6 +225,19 @@ class Module(Model):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class KernelEvent(Model):
+    """Something that the kernel's log says about a NIC: how often, and its last text.
+
+    ``kind`` is one of those in parse/dmesg.py; ``device`` a PCI function or a netdev, ``None`` where none is named.
+    """
+
+    kind: str
+    device: Optional[str]
+    count: int
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Owner(Model):
     """Somebody else's file that sets what Railwright sets: ``setting`` to ``value``; ``wins`` at the next boot."""
 
@@ -271,7 +284,7 @@ class NodeFacts(Model):
     netdevs: Optional[tuple[Netdev, ...]] = None
     rdma: Optional[tuple[RdmaDevice, ...]] = None
     modules: Optional[tuple[str, ...]] = None  # in the kernel: loaded, or built in
-    # hard limit that the files grant to a login session: "unlimited", kbytes, or "default" when no file names one
+    # what the files let a login session of everybody lock: "unlimited", kbytes, or "default" when no file names one
     memlock: Optional[str] = None
     lldp: Optional[tuple[Neighbour, ...]] = None  # None without an entry in unread: no lldpd runs
     routes: Optional[tuple[Route, ...]] = None
@@ -280,6 +293,8 @@ class NodeFacts(Model):
     firewall: Optional[Firewall] = None  # None without an entry in unread: nothing filters
     services: Optional[tuple[Service, ...]] = None
     owners: Optional[tuple[Owner, ...]] = None
-    optics: Optional[tuple[Module, ...]] = None  # read only when details are wanted
-    accelerators: Optional[tuple[Pci, ...]] = None  # GPUs and the like; read only when details are wanted
+    optics: Optional[tuple[Module, ...]] = None  # read only when details are wanted, like all below
+    statistics: Optional[dict[str, dict[str, int]]] = None  # the drivers' own counters (ethtool -S) by netdev
+    kernel_log: Optional[tuple[KernelEvent, ...]] = None
+    accelerators: Optional[tuple[Pci, ...]] = None  # GPUs and the like
     unread: tuple[Unread, ...] = ()

@@ -34,6 +34,8 @@ def parse(text: str) -> tuple[DriverInfo, ...]:
             blocks.append({})
         if colon and not blocks:
             raise ParseError("the first line must name the driver", f"{TOOL}:{number}", line[:80])
+        if colon and key.strip() in blocks[-1]:
+            raise ParseError("a second netdev without its line 'driver:'", f"{TOOL}:{number}", line[:80])
         if colon:
             blocks[-1][key.strip()] = value.strip()
     if not blocks:

@@ -58,6 +58,8 @@ def _take_device(device: dict[str, Any], pair: Sequence[str], number: int, line:
 
 def _take_port(port: dict[str, Any], pair: Sequence[str], number: int, line: str) -> None:
     key, value = pair
+    if key == "State" and "state" in port:
+        raise wrong(TOOL, number, line, "a second port without its 'Port N:' line")
     if key in ("State", "Physical state"):
         known = _STATES if key == "State" else _PHYSICAL
         if value not in known:

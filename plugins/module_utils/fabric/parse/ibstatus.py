@@ -40,6 +40,8 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
 
 
 def _take(port: dict[str, Any], key: str, value: str, number: int, line: str) -> None:
+    if key == "state" and "state" in port:
+        raise wrong(TOOL, number, line, "a second port without its header")
     try:
         if key == "state":
             port["state"] = sysfs.state(value)

@@ -98,7 +98,10 @@ def _take(device: _Device, key: str, value: str, number: int, line: str) -> None
     elif key == "vendor_id":
         device.soft = device.soft or whole_number(TOOL, number, line, value, 16) in _SOFT_VENDORS
     elif key == "port":
-        device.ports.append(_Port(whole_number(TOOL, number, line, value)))
+        port_number = whole_number(TOOL, number, line, value)
+        if any(other.known["number"] == port_number for other in device.ports):
+            raise wrong(TOOL, number, line, "a port that is there twice: a device without its 'hca_id:' line")
+        device.ports.append(_Port(port_number))
     elif key in _PORT_FIELDS or key.startswith("GID["):
         if not device.ports:
             device.ports.append(_Port(1))

@@ -11,27 +11,33 @@ from ..errors import ParseError
 
 UNLIMITED = "unlimited"
 # Compiled when it is used: a health check reads files.
-_ULIMIT = r"max locked memory +\((?:kbytes|\d+-byte blocks), -l\) +(unlimited|\d+)"
+_ULIMIT = r"max locked memory +\((?:kbytes|(\d+)-byte blocks), -l\) +(unlimited|\d+)"
 
 
-def hard_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
-    """The hard limit for everybody (domain ``*``) after all ``(path, text)`` in their order: the last one wins.
+def session_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
+    """What a session of everybody (domain ``*``) may lock after all ``(path, text)`` in their order: the last one wins.
 
-    :returns: ``unlimited``, kbytes as digits, or ``None`` when no file sets it.
+    That is the soft limit: nothing raises it to the hard one by itself, and the hard one only bounds it.
+
+    :returns: ``unlimited``, kbytes as digits, or ``None`` when no file sets the soft limit.
     """
-    found = None
+    found: dict[str, str] = {}
     for path, text in files:
         for number, line in enumerate(text.splitlines(), 1):
             words = line.partition("#")[0].split()
-            if len(words) < 4 or words[0] != "*" or words[1] not in ("hard", "-") or words[2] != "memlock":
+            if len(words) < 4 or words[0] != "*" or words[1] not in ("soft", "hard", "-") or words[2] != "memlock":
                 continue
             if words[3] in ("unlimited", "infinity", "-1"):
-                found = UNLIMITED
+                limit = UNLIMITED
             elif words[3].isascii() and words[3].isdigit():
-                found = words[3]
+                limit = words[3]
             else:
                 raise ParseError("no memlock limit", f"{path}:{number}", line.strip()[:80])
-    return found
+            found.update(dict.fromkeys(("soft", "hard") if words[1] == "-" else (words[1],), limit))
+    soft, hard = found.get("soft"), found.get("hard", UNLIMITED)
+    if soft is None or hard == UNLIMITED:
+        return soft
+    return hard if soft == UNLIMITED else min(soft, hard, key=int)
 
 
 def ulimit_memlock(text: str) -> str:
@@ -39,7 +45,8 @@ def ulimit_memlock(text: str) -> str:
     match = re.search(_ULIMIT, text)
     if match is None:
         raise ParseError("no line 'max locked memory'", "ulimit:1", text.strip()[:80])
-    return match.group(1)
+    block, limit = match.groups()
+    return limit if limit == UNLIMITED or block is None else str(int(limit) * int(block) // 1024)
 
 
 def process_memlock(text: str) -> int:

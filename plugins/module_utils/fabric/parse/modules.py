@@ -10,7 +10,7 @@ TOOL = "lsmod"
 
 
 def parse(text: str) -> tuple[str, ...]:
-    """Names in the kernel's order. Nothing loaded is a valid answer."""
+    """Names in the kernel's order. Nothing loaded is a valid answer; one that is on its way in or out is not loaded."""
     names = []
     for number, line in numbered(text):
         words = line.split()
@@ -18,7 +18,9 @@ def parse(text: str) -> tuple[str, ...]:
             continue
         if len(words) < 3 or not (words[1].isdigit() and words[2].lstrip("-").isdigit()):
             raise wrong(TOOL, number, line, "no line of the form 'NAME SIZE USERS'")
-        names.append(words[0])
+        # NAME SIZE USERS DEPENDENTS STATE ADDRESS in /proc/modules (kernel/module/procfs.c, m_show())
+        if len(words) < 5 or words[4] not in ("Loading", "Unloading"):
+            names.append(words[0])
     return tuple(names)
 
 

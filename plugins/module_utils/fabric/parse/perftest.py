@@ -124,6 +124,8 @@ class _Reader:
             self.rows.append(_row(number, line, self.table, self.unit))
         elif not self.table:
             self._header(number, line)
+        elif _TITLE.match(line):
+            raise ParseError("a second run in the output of one", f"perftest:{number}", line[:200])
 
     def _columns(self, number: int, line: str) -> None:
         if "t_min[usec]" in line and "t_avg[usec]" in line:
@@ -173,13 +175,13 @@ def _row(number: int, line: str, table: str, unit: str) -> Row:
         raise ParseError("a table line is not made of numbers", f"perftest:{number}", line[:200]) from None
     if not all(isfinite(value) for value in values):
         raise ParseError("a table line is not made of numbers", f"perftest:{number}", line[:200])
-    if table == "latency" and len(values) >= 7:
+    # With CPU utilization there is one more column. Two lines that ran into one have more, or average above peak.
+    if table == "latency" and len(values) in (7, 8):
         return Row(size, iterations, None, None, None, *values[:7])
-    # With CPU utilization there is one more column; what follows the three known ones is not ours.
-    if table == "bandwidth" and len(values) >= 3:
+    if table == "bandwidth" and len(values) in (3, 4) and not 0 < values[0] < values[1]:
         factor = 1.0 if unit == "Gb/sec" else MIB_TO_GBIT
         return Row(size, iterations, values[1] * factor, values[0] * factor or None, values[2])
-    raise ParseError("a line of perftest's table has too few columns", f"perftest:{number}", line[:200])
+    raise ParseError("a line of perftest's table has not the columns of one result", f"perftest:{number}", line[:200])
 
 
 def _gid(number: int, text: str) -> str:

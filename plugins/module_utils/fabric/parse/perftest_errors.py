@@ -124,9 +124,12 @@ def _completion(text: str) -> Optional[Failure]:
     if status == 12 and done == 0:
         cause = "no packet was ever acknowledged: the RDMA path (UDP port 4791) does not work at all"
         remedy = "Look at GID, route, neighbour entry, MTU and firewall of both sides; a ping does not prove this path"
-    elif status == 12:
+    elif status == 12 and done is not None:
         cause = "packets were acknowledged at first, then retries ran out: packets are lost on the way"
         remedy = "Look at discards, PFC and the link's error counters along the path"
+    elif status == 12:
+        cause = "retries ran out: the RDMA path (UDP port 4791) does not work, or packets are lost on the way"
+        remedy = "Look at GID, route, MTU and firewall of both sides first, then at discards and PFC along the path"
     elif status == 13:
         cause, remedy = "the receiver posted no buffers in time", "Look at the load of the peer"
     elif status == 4:

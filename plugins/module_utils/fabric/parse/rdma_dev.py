@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 from ..model.facts import RdmaDevice
-from .text import guid, numbered, parse_json, soft_name, wrong
+from .text import guid, numbered, pairs, parse_json, soft_name, wrong
 
 TOOL = "rdma dev"
 _HEAD = re.compile(r"\d+: ([^\s:]+): +(\S.*)")
@@ -34,10 +34,9 @@ def parse(text: str) -> tuple[Device, ...]:
         if line.startswith(" ") and line.split()[0].startswith("caps:"):
             continue
         head = _HEAD.fullmatch(line)
-        words = head.group(2).split() if head else []
-        if head is None or len(words) % 2:
+        if head is None:
             raise wrong(TOOL, number, line, "no line of the form 'N: DEVICE: key value …'")
-        found.append(_device(head.group(1), dict(zip(words[::2], words[1::2])), number, line))
+        found.append(_device(head.group(1), pairs(TOOL, number, line, head.group(2).split()), number, line))
     return tuple(found)
 
 
@@ -51,12 +50,12 @@ def _from_json(text: str) -> tuple[Device, ...]:
     return tuple(found)
 
 
-def _device(name: str, pairs: dict[str, Any], number: int, line: str) -> Device:
-    if not name or "node_type" not in pairs:
+def _device(name: str, told: Mapping[str, Any], number: int, line: str) -> Device:
+    if not name or "node_type" not in told:
         raise wrong(TOOL, number, line, "a device without a name or 'node_type'")
 
     def text(key: str) -> Optional[str]:
-        value = pairs.get(key)
+        value = told.get(key)
         return str(value) if value not in (None, "") else None
 
     for key in ("node_guid", "sys_image_guid"):

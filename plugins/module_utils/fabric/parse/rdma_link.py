@@ -9,11 +9,11 @@ port, and old ones print ``8/1: mlx5_0/1: state …`` instead of the word ``link
 from __future__ import annotations
 
 import re
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 from ..errors import ParseError
 from ..model.facts import RdmaDevice, RdmaPort
-from .text import STATES, lid, numbered, parse_json, soft_name, whole_number, wrong
+from .text import STATES, lid, numbered, pairs, parse_json, soft_name, whole_number, wrong
 
 TOOL = "rdma link"
 # iproute2 rdma/link.c, phys_state_to_str(), beside the kernel's words for the same numbers.
@@ -41,11 +41,8 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
         head = re.fullmatch(_HEAD, line)
         if head is None:
             raise wrong(TOOL, number, line, "no line of the form 'link DEVICE/PORT state …'")
-        words = head.group(3).split()
-        if len(words) % 2:
-            raise wrong(TOOL, number, line, "a key without a value")
-        pairs = dict(zip(words[::2], words[1::2]))
-        rows.append((head.group(1), _port(int(head.group(2)), pairs, number, line)))
+        told = pairs(TOOL, number, line, head.group(3).split())
+        rows.append((head.group(1), _port(int(head.group(2)), told, number, line)))
     return _devices(rows)
 
 
@@ -63,13 +60,13 @@ def _from_json(text: str) -> tuple[RdmaDevice, ...]:
     return _devices(rows)
 
 
-def _port(port: int, pairs: dict[str, Any], number: int, line: str) -> RdmaPort:
-    state, physical = pairs.get("state"), pairs.get("physical_state")
+def _port(port: int, told: Mapping[str, Any], number: int, line: str) -> RdmaPort:
+    state, physical = told.get("state"), told.get("physical_state")
     if state not in STATES.values():
         raise wrong(TOOL, number, line, "no known port state")
-    if physical not in _PHYSICAL:
+    if not isinstance(physical, str) or physical not in _PHYSICAL:
         raise wrong(TOOL, number, line, "no known physical state")
-    netdev = pairs.get("netdev")
+    netdev = told.get("netdev")
     if netdev is not None and not isinstance(netdev, str):
         raise wrong(TOOL, number, line, "the netdev is no name")
     return RdmaPort(
@@ -77,8 +74,8 @@ def _port(port: int, pairs: dict[str, Any], number: int, line: str) -> RdmaPort:
         state=state,
         physical_state=_PHYSICAL[physical],
         netdev=netdev,
-        lid=_lid(pairs.get("lid"), number, line),
-        sm_lid=_lid(pairs.get("sm_lid"), number, line),
+        lid=_lid(told.get("lid"), number, line),
+        sm_lid=_lid(told.get("sm_lid"), number, line),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, Optional, Sequence
 
 from ..errors import ParseError
 
@@ -52,6 +52,14 @@ def whole_number(tool: str, number: int, line: str, text: str, base: int = 10) -
         return int(digits, base)
     except ValueError:
         raise wrong(tool, number, line, "a number is expected") from None
+
+
+def pairs(tool: str, number: int, line: str, words: Sequence[str]) -> dict[str, str]:
+    """``KEY VALUE KEY VALUE`` of one line. A key that is there twice tells that two lines ran into one."""
+    found = dict(zip(words[::2], words[1::2]))
+    if len(found) * 2 != len(words):
+        raise wrong(tool, number, line, "a key without a value, or one that is there twice")
+    return found
 
 
 def parse_json(tool: str, text: str) -> Any:

@@ -28,7 +28,7 @@ def modules(reader: Reader, kernel: Optional[str]) -> Optional[tuple[str, ...]]:
 
 
 def memlock(reader: Reader) -> Optional[str]:
-    """Hard limit of a login session by pam_limits: ``limits.conf``, then ``limits.d`` in the C locale's order."""
+    """What a login session may lock by pam_limits: ``limits.conf``, then ``limits.d`` in the C locale's order."""
     return reader.attempt("memlock", lambda: _memlock(reader))
 
 
@@ -43,7 +43,7 @@ def _memlock(reader: Reader) -> str:
     elif not reader.port.exists(paths[0]):
         raise MissingError("no such file", paths[0])
     files = [(path, reader.port.read(path)) for path in paths if reader.port.exists(path)]
-    return limits.hard_memlock(files) or DEFAULT_MEMLOCK
+    return limits.session_memlock(files) or DEFAULT_MEMLOCK
 
 
 def neighbours(reader: Reader) -> Optional[tuple[Neighbour, ...]]:

@@ -116,7 +116,7 @@ def _gids(reader: Reader, base: str, device: str, typed: bool) -> tuple[Gid, ...
     table = reader.attempt(device, lambda: reader.port.read_folder(f"{base}/gids")) or {}
     found = []
     for name, content in table.items():
-        if content == _EMPTY:
+        if content == _EMPTY or not name.isdecimal():
             continue
         try:
             if isinstance(content, ReadError):

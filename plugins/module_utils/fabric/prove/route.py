@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from ..errors import ParseError, ReadError
+from ..parse.text import parse_json
 from ..ports import Port
 from ..resolve.bind import BoundRail
 from .work import Target
@@ -72,7 +72,7 @@ def _problem(rail: Optional[BoundRail]) -> str:
 
 def _route(text: str) -> dict[str, Any]:
     try:
-        entry = json.loads(text)[0]
+        entry = parse_json("ip route get", text)[0]
         return {**entry, "dev": str(entry["dev"])}
-    except (ValueError, TypeError, KeyError, IndexError):
+    except (TypeError, KeyError, IndexError):
         raise ParseError("not the JSON of a route", "ip route get:1", text[:120]) from None
