@@ -43,7 +43,7 @@ class Safety(Watch):
         self._plan = Plan("network")
         self._backups: Backups = {}
         self._way: Optional[str] = None
-        self._defaults: Optional[list[str]] = None
+        self._defaults: Optional[list[str]] = None  # None: not looked at
 
     def arm(self, plan: Plan, backups: Backups) -> None:
         """Before the first action of a plan.
@@ -67,7 +67,7 @@ class Safety(Watch):
         if self._defaults is not None:
             defaults = self._default_routes()
             if defaults != self._defaults:
-                now, before = "; ".join(defaults or ()) or "gone", "; ".join(self._defaults) or "none"
+                now, before = "; ".join(defaults) or "gone", "; ".join(self._defaults) or "none"
                 return f"the default route is {now}, and was {before}"
         return ""
 
@@ -122,9 +122,10 @@ class Safety(Watch):
         found = self._routes("-6" if ":" in self.client else "-4", "route", "get", self.client)
         return found[0] if found else None
 
-    def _default_routes(self) -> Optional[list[str]]:
+    def _default_routes(self) -> list[str]:
+        # A kernel without IPv6 has no such table, and ip fails.
         found = [self._routes(family, "route", "show", "default", "table", "main") for family in ("-4", "-6")]
-        return None if None in found else sorted({route for routes in found for route in routes or ()})
+        return sorted({route for routes in found for route in routes or ()})
 
     def _routes(self, *words: str) -> Optional[list[str]]:
         try:
