@@ -9,16 +9,26 @@ import json
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import (
+    dmesg,
+    ethtool,
     ethtool_i,
+    ethtool_m,
+    ethtool_s,
+    filters,
     ibdev2netdev,
     ibstat,
     ibstatus,
     ibv_devices,
     ibv_devinfo,
     ip_address,
+    ip_route,
+    iptables_save,
     limits,
     lldp,
+    lspci,
+    mlxlink,
     modules,
+    nft,
     os_release,
     rdma_dev,
     rdma_link,
@@ -32,6 +42,15 @@ from tests.unit import trees
 
 _NIC = trees.rail_nics()[0]
 _ROCE = "Infiniband device 'mlx5_0' port 1 status:\n\tstate:\t\t 4: ACTIVE\n\tphys state:\t 5: LinkUp\n"
+_CHAIN = {"family": "inet", "table": "t", "name": "in", "type": "filter", "hook": "input", "policy": "drop"}
+_MATCH = {
+    "op": "==",
+    "left": {"payload": {"protocol": "udp", "field": "dport"}},
+    "right": {"set": [4791, {"range": [1, 2]}]},
+}
+_RULE = {"family": "inet", "table": "t", "chain": "in", "handle": 7, "expr": [{"match": _MATCH}, {"drop": None}]}
+_NFT = json.dumps({"nftables": [{"chain": _CHAIN}, {"rule": _RULE}]})
+_SAVED = "*filter\n:INPUT DROP [0:0]\n-A INPUT ! -i lo+ -p udp -m multiport --dports 4791,1:2 -j DROP\nCOMMIT\n"
 SAMPLES = {
     rdma_link.parse: "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth0\n"
     "link mlx5_1/1 subnet_prefix fe80:0000:0000:0000 lid 12 sm_lid 1 lmc 0 state ACTIVE physical_state LINK_UP\n",
@@ -50,6 +69,18 @@ SAMPLES = {
     lldp.parse: json.dumps(trees._lldp([_NIC])),
     modules.parse: "Module                  Size  Used by\nib_core 557056 9 rdma_cm,ib_ipoib\n",
     ip_address.parse: json.dumps(trees._ip([_NIC], [trees.Upper("bond0", mode="802.3ad")])),
+    ip_route.routes: json.dumps(list(trees._routes(trees.MANAGEMENT, [_NIC], []))),
+    ip_route.rules: json.dumps(trees.RULES),
+    ethtool.parse: "Settings for eth0:\n\tSpeed: 200000Mb/s\n\tDuplex: Full\n\tLink detected: yes\n",
+    ethtool_m.parse: "\tIdentifier : 0x11 (QSFP28)\n\tModule temperature : 41.55 degrees C / 106.78 degrees F\n"
+    "\tRcvr signal avg optical power(Channel 1) : 0.5784 mW / -2.38 dBm\n",
+    ethtool_s.parse: "NIC statistics:\n     [0]: rx_discards: 7\n     rx_crc_errors_phy: 386\n",
+    mlxlink.parse: "State : Active\nPhysical state : LinkUp\nRaw Physical BER : 1E-9\nTemperature [C] : 46 [-5..75]\n",
+    lspci.parse: "1a:00.0 NIC\n\tLnkCap:\tSpeed 32GT/s, Width x16\n\tLnkSta:\tSpeed 16GT/s (downgraded), Width x8\n",
+    dmesg.parse: "[ 8.4] mlx5_core 0000:43:00.0: poll_health:694:(pid 0): Fatal error 1 detected\n",
+    nft.parse: _NFT,
+    iptables_save.parse: _SAVED,
+    limits.process_memlock: "Limit   Soft Limit   Hard Limit   Units\nMax locked memory   65536   unlimited   bytes\n",
     os_release.parse: 'ID=debian\nVERSION_ID="12"\n',
     limits.ulimit_memlock: "max locked memory       (kbytes, -l) unlimited\n",
     sysfs.state: "4: ACTIVE\n",
@@ -58,6 +89,8 @@ SAMPLES = {
     sysfs.lid: "0x1\n",
     sysfs.link_layer: "Ethernet\n",
     sysfs.counter: "12\n",
+    sysfs.link_speed: "16.0 GT/s PCIe\n",
+    sysfs.link_width: "16\n",
 }
 PARSERS = pytest.mark.parametrize(
     "parse", SAMPLES, ids=lambda parse: f"{parse.__module__.rpartition('.')[2]}.{parse.__name__}"
@@ -114,7 +147,18 @@ def test_a_cut_value_is_refused(parse):
         assert outcome(parse, sample[:end]) is None
 
 
-@pytest.mark.parametrize("parse", [ip_address.parse, lldp.parse])
+@pytest.mark.parametrize("parse", [nft.parse, iptables_save.parse])
+@given(data=st.data())
+def test_a_damaged_ruleset_that_drops_is_never_open(parse, data):
+    """Nothing in the samples accepts: whatever is cut out of them, RoCE is closed, unknown, or not told."""
+    sample = SAMPLES[parse]
+    start = data.draw(st.integers(0, len(sample)))
+    chains = outcome(parse, sample[:start] + sample[start + data.draw(st.integers(1, 8)) :]) or ()
+    if any(chain.hook and chain.policy == filters.DROP for chain in chains):
+        assert filters.judge(chains, filters.Packet("eth0", "udp", 4791, "10.0.0.1/24"))[0] != filters.OPEN
+
+
+@pytest.mark.parametrize("parse", [ip_address.parse, ip_route.routes, ip_route.rules, lldp.parse, nft.parse])
 def test_cut_json_is_refused(parse):
     sample = SAMPLES[parse]
     for end in range(1, len(sample), 7):
@@ -122,12 +166,33 @@ def test_cut_json_is_refused(parse):
             parse(sample[:end])
 
 
-@pytest.mark.parametrize("parse", [ip_address.parse, lldp.parse, rdma_link.parse, rdma_dev.parse])
+@pytest.mark.parametrize(
+    "parse", [ip_address.parse, ip_route.routes, ip_route.rules, lldp.parse, rdma_link.parse, rdma_dev.parse]
+)
 @given(data=st.data())
 def test_any_json_parses_or_is_a_parse_error(parse, data):
-    keys = st.sampled_from(
-        ["ifname", "ifindex", "flags", "port", "lldp", "interface", "state", "chassis", "addr_info", "id"]
+    names = (
+        "ifname ifindex flags port lldp interface state chassis addr_info id dst table gateway via nexthops priority"
     )
+    keys = st.sampled_from([*names.split(), "src", "linkinfo", "info_kind", "info_slave_data"])
     leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.just("ACTIVE") | st.just("LINK_UP")
     value = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4))
     outcome(parse, json.dumps(data.draw(value)))
+
+
+@given(data=st.data())
+def test_any_ruleset_parses_or_is_a_parse_error(data):
+    keys = st.sampled_from(
+        ["match", "left", "right", "payload", "meta", "key", "set", "vmap", "data", "jump", "xt", "accept"]
+    )
+    leaves = (
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text(max_size=4)
+        | st.sampled_from(["iifname", "@s", "==", "dport"])
+    )
+    value = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4))
+    rule = {**_RULE, "expr": data.draw(value)}
+    chains = outcome(nft.parse, json.dumps({"nftables": [{"chain": _CHAIN}, {"rule": rule}]})) or ()
+    filters.judge(chains, filters.Packet("eth0", "udp", 4791, "10.0.0.1/24"))

@@ -69,9 +69,21 @@ class Reader:
             self.note(error, subject)
             return []
 
-    def tool(self, argv: tuple[str, ...], parse: Callable[[str], T], subject: str) -> Optional[T]:
-        """What a tool prints, parsed; ``None`` and a note when it is absent, hangs, fails or cannot be understood."""
-        return self.attempt(subject, lambda: parse(_output(self.port.run(argv, TIMEOUT_S))))
+    def tool(
+        self, argv: tuple[str, ...], parse: Callable[[str], T], subject: str, lacks: tuple[str, ...] = ()
+    ) -> Optional[T]:
+        """What a tool prints, parsed; ``None`` and a note when it is absent, hangs, fails or cannot be understood.
+
+        A tool that fails with one of the words ``lacks`` says that there is nothing to tell: ``None`` without a note.
+        """
+
+        def told() -> Optional[T]:
+            done = self.port.run(argv, TIMEOUT_S)
+            if done.rc and any(words in done.err + done.out for words in lacks):
+                return None
+            return parse(_output(done))
+
+        return self.attempt(subject, told)
 
     def place(self, device: str) -> PciPlace:
         """Where a device directory (a path below ``/sys/devices``) sits on the PCI bus, and what drives it."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional, Sequence
 
 from ..model.facts import Firewall, Netdev, NodeFacts, Owner
@@ -23,7 +24,8 @@ from .system import system
 def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, judged: bool = True) -> NodeFacts:
     """What a node is, live or recorded; it changes nothing and raises nothing for what a node lacks.
 
-    :param detail: also the counters of RDMA ports, the firmware of netdevs and the accelerators.
+    :param detail: also the counters of RDMA ports, the accelerators, and what takes processes for every netdev:
+        firmware, optics and the drivers' statistics; and the kernel's log.
     :param session: the node's own address in the controller's session, where the caller knows it better than we do.
     :param judged: also what rules alone need: path MTUs (a process), the memlock limit, LLDP neighbours, and
         who else sets what we set.
@@ -35,7 +37,7 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
     node = system(reader)
     untouched = management(reader, found, routes, session)
     modules = host.modules(reader, node.kernel)
-    return NodeFacts(
+    facts = NodeFacts(
         system=node,
         management=untouched,
         pci=network,
@@ -53,6 +55,17 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
         accelerators=accelerators,
         unread=tuple(reader.unread),
     )
+    return _detailed(reader, facts) if detail else facts
+
+
+def _detailed(reader: Reader, facts: NodeFacts) -> NodeFacts:
+    from . import detail  # noqa: PLC0415 - only for details
+
+    optics = detail.optics(reader, facts.netdevs)
+    statistics = detail.statistics(reader, facts.netdevs)
+    log = detail.kernel_log(reader)
+    unread = tuple(reader.unread)
+    return replace(facts, optics=optics, statistics=statistics, kernel_log=log, unread=unread)
 
 
 def _firewall(

@@ -1,0 +1,68 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""``lspci -vv``: PCIe links, as they are and as they could be (captured texts; a probe reads sysfs)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Optional
+
+from .text import numbered, wrong
+
+TOOL = "lspci"
+_HEAD = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?: (.*))?")
+_LINK = re.compile(r"Speed (unknown|[0-9]{1,3}(?:\.[0-9])?GT/s)(?: \([a-z]+\))?, Width x([0-9]{1,3})\b")
+
+
+@dataclass(frozen=True)
+class PcieLink:
+    """Speeds in GT/s a lane. ``address`` is as lspci prints it: without the domain where there is but one."""
+
+    address: str
+    name: str = ""
+    speed_gts: Optional[float] = None
+    width: Optional[int] = None
+    max_speed_gts: Optional[float] = None
+    max_width: Optional[int] = None
+
+    @property
+    def slow(self) -> Optional[bool]:
+        """Whether a lane is slower than it could be; an idle GPU saves power so. ``None``: not known."""
+        return _less(self.speed_gts, self.max_speed_gts)
+
+    @property
+    def narrow(self) -> Optional[bool]:
+        """Whether lanes are missing; ``None``: not known."""
+        return _less(self.width, self.max_width)
+
+
+def parse(text: str) -> tuple[PcieLink, ...]:
+    """Functions that have a link, in the order of the text. Lines that are about something else are passed over."""
+    found: list[PcieLink] = []
+    address, name = "", ""
+    ability: tuple[Optional[float], Optional[int]] = (None, None)
+    for number, line in numbered(text):
+        head = _HEAD.fullmatch(line)
+        if head:
+            address, name, ability = head.group(1), head.group(2) or "", (None, None)
+            continue
+        key, colon, rest = line.strip().partition(":")
+        if not colon or key not in ("LnkCap", "LnkSta"):
+            continue
+        if not address:
+            raise wrong(TOOL, number, line, "a link without a device above it")
+        match = _LINK.search(rest)
+        if match is None:
+            raise wrong(TOOL, number, line, "no link of the form 'Speed 32GT/s, Width x16'")
+        speed = None if match.group(1) == "unknown" else float(match.group(1)[: -len("GT/s")])
+        link = (speed, int(match.group(2)) or None)
+        if key == "LnkCap":
+            ability = link
+        else:
+            found.append(PcieLink(address, name, *link, *ability))
+    return tuple(found)
+
+
+def _less(value: Optional[float], limit: Optional[float]) -> Optional[bool]:
+    return None if value is None or limit is None else value < limit
