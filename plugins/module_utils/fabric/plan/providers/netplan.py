@@ -15,6 +15,7 @@ from ...model.facts import Netdev, Route, RoutingRule
 from ...model.network import BOND, PORT, VLAN, Link
 from ...model.plan import Action, Run, WriteFile
 from ...ports import Port
+from ...resolve.prefix import family
 from ...resolve.routes import DEFAULT, MAIN
 from ..links import bond_options
 
@@ -180,9 +181,10 @@ def _definition(link: Link, links: Sequence[Link]) -> Iterator[str]:
     # IPv6 stays on with its link-local address: switching it off would move the indices of the GIDs.
     local = "" if link.master is not None else '"ipv6"'
     yield from ("dhcp4: false", "dhcp6: false", "accept-ra: false", f"link-local: [{local}]", "optional: true")
-    if link.addresses:
+    addresses = [address for address in link.addresses if family(address) == 4]
+    if addresses:
         yield "addresses:"
-        yield from (f"- {_quoted(address)}" for address in link.addresses)
+        yield from (f"- {_quoted(address)}" for address in addresses)
     if link.routes:
         yield "routes:"
         yield from (line for route in link.routes for line in _entry(_route(route)))
@@ -199,12 +201,11 @@ def _entry(pairs: list[tuple[str, Optional[Value]]]) -> Iterator[str]:
 
 
 def _route(route: Route) -> list[tuple[str, Optional[Value]]]:
-    local = route.gateway is None and ":" not in route.destination
+    # A subnet's own route is of scope link, as the kernel's own is. IPv6 knows no scopes: networkd passes over that one.
     return [
         ("to", route.destination),
         ("via", route.gateway),
-        # A subnet's own route is of scope link, as the kernel's own is; IPv6 knows no scopes.
-        ("scope", "link" if local else None),
+        ("scope", "link" if route.gateway is None else None),
         ("from", route.source),
         ("metric", route.metric or None),
         ("table", route.table if route.table != MAIN else None),
@@ -227,6 +228,13 @@ def _drop_in(link: Link) -> str:
         # Without addresses of ours, somebody else's are to stay when the link is configured again.
         network.append("KeepConfiguration=yes")
     # A VLAN that is made with a larger MTU than its lower netdev has is refused (kernel net/8021q/vlan_netlink.c).
-    lines = ["[Link]", f"MTUBytes={link.mtu}"] if link.kind != BOND and link.mtu is not None else []
-    lines += ["", "[Network]", *network] if network and lines else ["[Network]", *network] if network else []
-    return "\n".join([HEADER, *lines]) + "\n" if lines else ""
+    sections = [["[Link]", f"MTUBytes={link.mtu}"]] if link.kind != BOND and link.mtu is not None else []
+    sections += [["[Network]", *network]] if network else []
+    # Without carrier an address is tentative for ever, unless nobody is to be asked for it (RFC 4862, 5.4).
+    sections += [
+        ["[Address]", f"Address={address}", "DuplicateAddressDetection=none"]
+        for address in link.addresses
+        if family(address) == 6
+    ]
+    text = "\n\n".join("\n".join(lines) for lines in sections)
+    return f"{HEADER}\n{text}\n" if text else ""
