@@ -135,6 +135,14 @@ def test_the_link_of_the_session_is_refused():
     assert node.writes == []
 
 
+def test_the_remembered_management_link_is_refused_without_a_session():
+    node = Node()
+    node.files["/etc/railwright/management.json"] = b'{"nics": [{"mac": "52:54:00:00:01:04", "netdev": "ens5"}]}'
+    with pytest.raises(RefusedError, match="ens5 would be named rail1, and ens5 carries"):
+        naming(node, WANTED)
+    assert node.writes == []
+
+
 def test_an_initramfs_that_does_not_name_the_nics_is_left_alone():
     node = Node()
     node.files["/sys/module/virtio_net/initstate"] = b"live\n"

@@ -12,6 +12,7 @@ from ..model.intent import NodeIntent
 from ..model.plan import Plan
 from ..plan.boot_image import names_nics
 from ..plan.guard import guard_jobs
+from ..plan.management import read_management, with_remembered
 from ..plan.naming import plan_naming, read_naming
 from ..ports import Port
 from ..probe.node import probe
@@ -39,7 +40,7 @@ def apply_naming(
 
     def planner(interrupted: bool) -> Plan:
         nonlocal facts
-        facts = probe(port, session=session, judged=False)
+        facts = with_remembered(probe(port, session=session, judged=False), read_management(port), session)
         return plan_naming(
             intent,
             facts,
