@@ -34,6 +34,7 @@ def test_services_may_lock_memory_as_well(host):
 
 def test_storage_modules_are_kept_out_by_the_program_that_loads_them(host):
     assert "blacklist ib_iser" in host.file("/etc/modprobe.d/railwright-storage.conf").content_string
-    asked = "printf 'ib_iser\\n' > /run/storage.conf; /usr/lib/systemd/systemd-modules-load /run/storage.conf; true"
-    host.run(asked)
+    load = "SYSTEMD_LOG_LEVEL=debug SYSTEMD_LOG_TARGET=console /usr/lib/systemd/systemd-modules-load"
+    told = host.run(f"echo ib_iser > /run/storage.conf; {load} /run/storage.conf; rm /run/storage.conf")
+    assert "deny-listed" in told.stderr, told
     assert "ib_iser " not in host.file("/proc/modules").content_string
