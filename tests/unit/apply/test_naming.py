@@ -49,6 +49,8 @@ class Node(SimulatedNode):
     def set(self):
         words = self.calls[-1].split()
         name, verb = words[4:6]
+        if name not in self.net:
+            return (1, f'Cannot find device "{name}"')
         if verb in ("up", "down"):
             self.net[name]["up"] = verb == "up"
             return ""
@@ -114,6 +116,15 @@ def test_names_that_change_places_at_once():
     naming(node, named("rail1", "rail0"), live=True)
     assert node.net["rail1"]["pci"] == "0000:01:00.0"
     assert set(node.net) == {"ens2", "rail0", "rail1"}
+
+
+def test_a_rename_that_fails_leaves_no_link_down():
+    node = Node()
+    node.tools["ip link set dev ens5 name"] = (2, "RTNETLINK answers: Operation not permitted")
+    with pytest.raises(ApplyError, match=r"Operation not permitted.*Rolled back.*Not undone: .*dev ens4 name rail0"):
+        naming(node, WANTED, live=True)
+    assert {name: device["up"] for name, device in node.net.items()} == {"ens2": True, "rail0": True, "ens5": True}
+    assert not any("09-railwright" in path for path in node.files)
 
 
 def test_not_under_a_job():

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Callable, Optional, Union
 
 from ..errors import MissingError, ReadError
@@ -13,12 +12,13 @@ from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import Action, Plan, RemoveFile, Run, Step, WriteFile
 from ..ports import Port
+from ..records import dataclass
 from ..resolve.bind import bind
 from .boot_image import BootImage, read_image
 from .files import Files, file_step, read_files
 from .names import NetdevName, RdmaName, netdev_names, rdma_names
 from .rdma_rules import PACKAGED, RULES, render_rules, written_rule
-from .renames import rename_netdevs, rename_rdma
+from .renames import rename_netdevs, rename_rdma, up_again
 from .selinux import relabel, relabels
 
 LINKS = "/etc/systemd/network"
@@ -135,7 +135,7 @@ def plan_naming(
         pending = [item for item in names if item.now not in ("", item.name)]
         notes += [f"{item.rail}: {item.now} gets the name {item.name} at the next boot" for item in pending]
     notes += _rivals(netdevs, devices, state.strangers)
-    return Plan("naming", tuple(steps), tuple(settle), tuple(notes))
+    return Plan("naming", tuple(steps), tuple(settle), tuple(notes), up_again(steps))
 
 
 def _readable(facts: NodeFacts) -> None:

@@ -37,6 +37,15 @@ def rename_netdevs(names: Iterable[NetdevName], netdevs: Iterable[Netdev], kerne
     return steps
 
 
+def up_again(steps: Iterable[Step]) -> tuple[Action, ...]:
+    """What a roll back does: a link that went down for its name comes up, whichever name it has by then."""
+    taken_down = [
+        step for step in steps for action in step.actions if isinstance(action, Run) and "down" in action.argv
+    ]
+    names = [name for step in taken_down for name in (step.before, step.after)]
+    return tuple(Run(("ip", "link", "set", "dev", name, "up"), allowed=(0, 1, 2)) for name in dict.fromkeys(names))
+
+
 def rename_rdma(names: Iterable[RdmaName], taken: Iterable[str]) -> list[Step]:
     """Steps that give RDMA devices their names now.
 
