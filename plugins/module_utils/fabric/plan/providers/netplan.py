@@ -201,7 +201,7 @@ def _entry(pairs: list[tuple[str, Optional[Value]]]) -> Iterator[str]:
 
 
 def _route(route: Route) -> list[tuple[str, Optional[Value]]]:
-    # A subnet's own route is of scope link, as the kernel's own is. IPv6 knows no scopes: networkd passes over that one.
+    # A subnet's own route is of scope link, as the kernel's own is; IPv6 knows none, and networkd passes over it.
     return [
         ("to", route.destination),
         ("via", route.gateway),

@@ -211,7 +211,9 @@ def _route(number: int, route: Route, version: int) -> list[str]:
     gateway = route.gateway or ("0.0.0.0" if version == 4 else "::")  # noqa: S104 - no address, a place left empty
     words = [route.destination, gateway, str(route.metric or METRIC[version])]
     options = [f"table={route.table}"] if route.table != MAIN else []
-    options += [f"src={route.source}"] if route.source is not None else []
+    # Without carrier an IPv6 address is tentative, a route with it as its source is refused, and NetworkManager never
+    # sets it later (seen with 1.42). The netdev's only address is the source of what leaves through it in any case.
+    options += [f"src={route.source}"] if route.source is not None and version == 4 else []
     lines = [f"route{number}={','.join(words)}"]
     return [*lines, f"route{number}_options={','.join(options)}"] if options else lines
 
