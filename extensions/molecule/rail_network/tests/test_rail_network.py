@@ -32,3 +32,27 @@ def test_they_are_written_for_the_next_boot(host):
 
 def test_path_mtu_is_4096(host):
     assert host.check_output("ibv_devinfo").count("active_mtu:\t\t4096") >= 2
+
+
+def test_kernel_parameters_are_in_force_and_come_back(host):
+    lines = host.file("/etc/sysctl.d/99-zz-railwright-rails.conf").content_string.splitlines()
+    wanted = dict(line.split(" = ") for line in lines if not line.startswith("#"))
+    assert len(wanted) >= 3 * len(rails(host))
+    # As the kernel reads them at boot: the last file by name counts.
+    boot = host.check_output("systemd-analyze cat-config sysctl.d")
+    for name, value in wanted.items():
+        assert host.check_output(f"sysctl -n {name}") == value
+        assert [line for line in boot.splitlines() if line.startswith(name)][-1] == f"{name} = {value}"
+
+
+def test_the_change_is_confirmed(host):
+    assert not host.file("/var/lib/railwright/undo/record.json").exists
+    assert not host.file("/var/lib/railwright/undo/outcome.json").exists
+    assert host.check_output("systemctl list-timers --all --no-legend 'railwright-undo-*'") == ""
+
+
+def test_the_management_is_remembered(host):
+    remembered = json.loads(host.file("/etc/railwright/management.json").content_string)["nics"]
+    held = {link["ifname"] for address, link in addresses(host).items() if address.startswith("10.100.")}
+    assert remembered
+    assert not held & {nic["netdev"] for nic in remembered}
