@@ -93,7 +93,7 @@ def test_a_controller_killed_half_way_converges_on_the_next_run(lab, tmp_path):
     lab.reset()
     converged = ConvergedLab(lab)
     for task in ("rdma_stack : Install the missing packages", "rail_network : Configure the rails"):
-        _kill_at(converged, tmp_path, task)
+        kill_at(converged, tmp_path, task)
     assert converged.playbook("site.yml").report["verdict"] == "pass"
     assert converged.playbook("site.yml").changed() == NOTHING
 
@@ -102,15 +102,15 @@ def test_a_controller_killed_half_way_converges_on_the_next_run(lab, tmp_path):
 def test_a_node_reset_half_way_converges_on_the_next_run(lab, tmp_path):
     lab.reset()
     converged = ConvergedLab(lab)
-    _kill_at(converged, tmp_path, "rail_network : Configure the rails", lambda: lab.hard_reset("node1"))
+    kill_at(converged, tmp_path, "rail_network : Configure the rails", lambda: lab.hard_reset("node1"))
     assert converged.playbook("site.yml").report["verdict"] == "pass"
     assert converged.playbook("site.yml").changed() == NOTHING
 
 
-def _kill_at(converged, folder, task, first=lambda: None):
+def kill_at(converged, folder, task, first=lambda: None, arguments=()):
     """Start site.yml and, a moment after ``task`` began, do ``first`` and kill the controller with all its children."""
     with subprocess.Popen(
-        converged.command(folder, "site.yml"),
+        converged.command(folder, "site.yml", *arguments),
         cwd=ROOT,
         env=dict(converged.environment(folder), PYTHONUNBUFFERED="1"),
         stdin=subprocess.DEVNULL,

@@ -1,0 +1,71 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A change that cuts a node off is undone by the node itself, and the run, or the next one, says what happened."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+
+import pytest
+import yaml
+
+from tests.lab.conftest import ROOT
+from tests.lab.test_site import kill_at
+
+pytestmark = pytest.mark.lab
+SPEC = yaml.safe_load((ROOT / "inventories/lab/group_vars/all/fabric.yml").read_text(encoding="utf-8"))["fabric_spec"]
+CONTROLLER = "10.0.2.2"  # as nodes see it: the host side of QEMU's user network
+
+
+def other_spec(folder, change):
+    """The arguments that run a playbook with a changed copy of the lab's spec."""
+    spec = copy.deepcopy(SPEC)
+    change(spec)
+    path = folder / "spec.json"
+    path.write_text(json.dumps({"fabric_spec": spec}), encoding="utf-8")
+    return ("-e", f"@{path}")
+
+
+def astray(spec):
+    """The way to the controller is a part of what rail0 reaches by its gateway."""
+    spec["units"]["su1"]["rail0"].update(gateway="10.100.0.254", aggregate="10.0.2.0/28")
+
+
+def smaller(spec):
+    spec["fabrics"]["compute"]["link"]["host_mtu"] = 4196
+
+
+def mtu(converged, node):
+    return int(converged.lab.run(node, [f"cat /sys/class/net/{converged.netdev(node, 'rail0')}/mtu"]).stdout)
+
+
+def test_a_route_that_leads_the_controller_astray_is_taken_back(converged_lab, tmp_path):
+    began = time.monotonic()
+    played = converged_lab.playbook("site.yml", *other_spec(tmp_path, astray), check=False)
+    assert played.rc != 0
+    assert f"the way back to the controller {CONTROLLER}" in " ".join(played.out.split())
+    for node in ("node1", "node2"):
+        way = converged_lab.lab.run(node, [f"ip route get {CONTROLLER}"]).stdout
+        assert "dev mgmt0" in way
+    assert time.monotonic() - began < 180
+    again = converged_lab.playbook("site.yml")
+    assert again.report["verdict"] == "pass"
+
+
+@pytest.mark.full
+def test_a_controller_that_is_gone_confirms_nothing(converged_lab, tmp_path):
+    arguments = other_spec(tmp_path, smaller)
+    kill_at(converged_lab, tmp_path, "rail_network : Configure the rails", arguments=arguments)
+    deadline = time.monotonic() + 90
+    for node in ("node1", "node2"):
+        while (
+            converged_lab.lab.run(node, ["test -e /var/lib/railwright/undo/record.json"], check=False).returncode == 0
+        ):
+            assert time.monotonic() < deadline, f"{node}: the change still waits for its confirmation"
+            time.sleep(2)
+        assert mtu(converged_lab, node) == 4200
+    played = converged_lab.playbook("site.yml")
+    assert "was undone" in " ".join(played.out.split())
+    assert played.report["verdict"] == "pass"
