@@ -54,15 +54,22 @@ def test_a_route_that_leads_the_controller_astray_is_taken_back(converged_lab, t
     assert again.report["verdict"] == "pass"
 
 
+def waits(converged, node):
+    """Whether a change of the node waits for its confirmation."""
+    return converged.lab.run(node, ["test -e /var/lib/railwright/undo/record.json"], check=False).returncode == 0
+
+
 @pytest.mark.full
 def test_a_controller_that_is_gone_confirms_nothing(converged_lab, tmp_path):
-    arguments = other_spec(tmp_path, smaller)
-    kill_at(converged_lab, tmp_path, "rail_network : Configure the rails", arguments=arguments)
+    def changing():
+        deadline = time.monotonic() + 120
+        while not all(waits(converged_lab, node) for node in ("node1", "node2")):
+            assert time.monotonic() < deadline, "no change began"
+
+    kill_at(converged_lab, tmp_path, "rail_network : Configure the rails", changing, other_spec(tmp_path, smaller))
     deadline = time.monotonic() + 90
     for node in ("node1", "node2"):
-        while (
-            converged_lab.lab.run(node, ["test -e /var/lib/railwright/undo/record.json"], check=False).returncode == 0
-        ):
+        while waits(converged_lab, node):
             assert time.monotonic() < deadline, f"{node}: the change still waits for its confirmation"
             time.sleep(2)
         assert mtu(converged_lab, node) == 4200
