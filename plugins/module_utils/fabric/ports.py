@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, Protocol, Sequence, Union
 
 from .errors import HungError, MissingError, ReadError
+from .records import dataclass
 
 if TYPE_CHECKING:
     import subprocess

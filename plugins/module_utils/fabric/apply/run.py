@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Callable, Mapping, Optional
 
 from ..errors import ApplyError, FabricError, MissingError
 from ..model.plan import Action, Plan, RemoveFile, Run, Step, WriteFile
 from ..ports import Port
+from ..records import dataclass
 
 MARKS = "/run/railwright"
 # A link that is configured again has its address back within a second or two; emulated nodes take several times that.
@@ -57,7 +57,7 @@ def converge(
     lock: Optional[AbstractContextManager[None]] = None,
     check: bool = False,
     guard: Callable[[Plan], None] = lambda plan: None,
-    timer: Timer = Timer(),
+    timer: Timer = Timer(),  # noqa: B008 - frozen
     watch: Watch = Watch(),  # noqa: B008 - without state
 ) -> Plan:
     """Make the node as ``planner`` wants it, and return the plan that was carried out (or would be, with ``check``).

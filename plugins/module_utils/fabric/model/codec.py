@@ -4,20 +4,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from functools import lru_cache
 from typing import Any, Type, TypeVar, Union
 
 from ..errors import FabricError, IntentError
+from ..records import is_record, names
 
 T = TypeVar("T")
 
 
 def encode(value: Any) -> Any:
     """Plain data (dict, list, str, int, float, bool, None) of a model object; keys in field order."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field: encode(getattr(value, field)) for field in _fields(type(value))}
+    if is_record(value) and not isinstance(value, type):
+        return {field: encode(getattr(value, field)) for field in names(value)}
     if isinstance(value, dict):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -31,11 +31,6 @@ def decode(cls: Type[T], data: Any, place: str = "document", error: Type[FabricE
     :raises error: for an unknown key, a missing key or a wrong type, naming the path below ``place``.
     """
     return typing.cast(T, _decode(cls, data, place, error))
-
-
-@lru_cache(maxsize=None)
-def _fields(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(cls))
 
 
 @lru_cache(maxsize=None)
@@ -62,7 +57,7 @@ def _decode(kind: Any, data: Any, place: str, error: Type[FabricError]) -> Any:
             raise error("a mapping is expected", place, repr(data))
         item = typing.get_args(kind)[1]
         return {key: _decode(item, entry, f"{place}.{key}", error) for key, entry in data.items()}
-    if dataclasses.is_dataclass(kind):
+    if is_record(kind):
         return _decode_object(typing.cast(type, kind), data, place, error)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
@@ -74,10 +69,10 @@ def _decode(kind: Any, data: Any, place: str, error: Type[FabricError]) -> Any:
 def _decode_object(cls: type, data: Any, place: str, error: Type[FabricError]) -> Any:
     if not isinstance(data, dict):
         raise error("a mapping is expected", place, repr(data))
-    names = _fields(cls)
-    unknown = [key for key in data if key not in names]
+    known = names(cls)
+    unknown = [key for key in data if key not in known]
     if unknown:
-        raise error(f"unknown key {unknown[0]!r}; known are {', '.join(names)}", place)
+        raise error(f"unknown key {unknown[0]!r}; known are {', '.join(known)}", place)
     hints = _hints(cls)
     values = {key: _decode(hints[key], item, f"{place}.{key}", error) for key, item in data.items()}
     try:

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Optional
 
+from ..records import dataclass, field
 from .base import Model
 
 

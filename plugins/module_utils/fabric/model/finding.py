@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional
 
+from ..records import dataclass
 from .base import Model
 
 PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"

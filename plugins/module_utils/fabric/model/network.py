@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional
 
+from ..records import dataclass
 from .base import Model
 from .facts import Netdev, Route, RoutingRule
 from .intent import Bond

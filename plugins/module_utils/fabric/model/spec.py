@@ -8,9 +8,9 @@ Units are those of schemas/fabric_spec.schema.json: MTUs in bytes, ``400G`` in G
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Optional
 
+from ..records import dataclass, field
 from .intent import Acceptance, Bond, Partition, PortIntent, TrafficClass, Waiver
 
 SCHEMA = 1

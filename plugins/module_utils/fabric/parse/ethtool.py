@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Optional
 
 from ..errors import ParseError
+from ..records import dataclass
 from .text import numbered
 
 TOOL = "ethtool"

@@ -8,8 +8,9 @@ A condition holds, does not hold, or cannot be told; then both ways are followed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional, Sequence, Union
+
+from ..records import dataclass
 
 ACCEPT, DROP, RETURN, JUMP, GOTO, UNKNOWN = "accept", "drop", "return", "jump", "goto", "unknown"
 OPEN, CLOSED = "open", "closed"

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ..records import dataclass
 from .text import numbered, wrong
 
 TOOL = "ibdev2netdev"

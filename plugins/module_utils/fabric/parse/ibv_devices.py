@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..model.facts import RdmaDevice
+from ..records import dataclass
 from .text import guid, numbered, soft_name, wrong
 
 TOOL = "ibv_devices"

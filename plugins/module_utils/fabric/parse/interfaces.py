@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional
 
 from ..model.base import Model
+from ..records import dataclass
 
 _STANZAS = ("iface", "mapping", "auto", "source", "source-directory", "rename", "template")
 

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Optional
 
+from ..records import dataclass
 from .text import numbered, wrong
 
 TOOL = "lspci"

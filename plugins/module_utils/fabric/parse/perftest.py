@@ -9,11 +9,11 @@ MiB/sec both mean 2^20 bytes there ("MiB=2^20 byte, while Gb=10^9 bits", its ``-
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Optional
 
 from ..errors import ParseError
+from ..records import dataclass, replace
 from .perftest_errors import Failure, find_failure
 
 MIB_TO_GBIT = 1048576 * 8 / 1e9

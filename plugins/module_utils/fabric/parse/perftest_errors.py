@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Optional
+
+from ..records import dataclass
 
 ZERO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
 

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
 from ..model.facts import RdmaDevice
+from ..records import dataclass
 from .text import guid, numbered, pairs, parse_json, soft_name, wrong
 
 TOOL = "rdma dev"

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Iterable, Optional
 
 from ..errors import FabricError
 from ..model.plan import Run
 from ..ports import Port
+from ..records import dataclass
 
 # Where a tool puts the image of a release, the tool that makes it, and the one that lists it: initramfs-tools(7),
 # dracut(8) as Red Hat and SUSE call it. An image that lies elsewhere is the site's own affair.

@@ -8,7 +8,6 @@ test do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Mapping, Optional
 
 from ..errors import MissingError, ReadError
@@ -20,6 +19,7 @@ from ..ports import Port
 from ..probe.collect import Reader
 from ..probe.firewall import firewall
 from ..probe.system import CGROUPS
+from ..records import dataclass, field
 from ..resolve.bind import bind
 from ..resolve.derive import FIRST_TEST_PORT, ROCE_PORT
 from .files import read_files

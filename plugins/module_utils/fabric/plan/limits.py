@@ -13,7 +13,6 @@ process is raised instead (prlimit(1)): what it starts from now on inherits that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional, Sequence
 
 from ..errors import MissingError, ParseError, ReadError
@@ -22,6 +21,7 @@ from ..model.plan import Action, Run, Step, WriteFile
 from ..parse import systemctl
 from ..parse.limits import process_memlock
 from ..ports import Port
+from ..records import dataclass
 from .files import Files, file_step
 
 HEADER = "# Managed by Railwright (role rdma_stack): the next run undoes what is changed here.\n"

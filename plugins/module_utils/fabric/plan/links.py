@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional
 
 from ..model.facts import Netdev
 from ..model.intent import Bond
 from ..model.network import BOND, PORT, VLAN, Link
+from ..records import replace
 from ..resolve.bind import BoundRail, bond_name
 from ..resolve.routes import wanted
 

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Optional
 
 from ..errors import MissingError
 from ..model.facts import Netdev, NodeFacts
 from ..model.plan import Plan, WriteFile
 from ..ports import Port
+from ..records import replace
 from .files import file_step
 
 PATH = "/etc/railwright/management.json"

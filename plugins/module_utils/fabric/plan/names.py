@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Iterable, Optional, Union
 
 from ..errors import RefusedError, SpecError
 from ..model.facts import Netdev, NodeFacts, RdmaDevice
 from ..model.intent import PortIntent
+from ..records import dataclass
 from ..resolve.bind import BoundPort, BoundRail, bond_name, plain_guid, vlan_name
 from .protect import carries_management
 

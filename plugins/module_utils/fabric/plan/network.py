@@ -4,19 +4,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from ..errors import ReadError, RefusedError
 from ..model.base import Model
-from ..model.facts import Netdev, NodeFacts
+from ..model.facts import Netdev, NodeFacts, Owner
 from ..model.intent import NodeIntent
 from ..model.network import BOND, VLAN, Link
 from ..model.plan import Action, Plan, RemoveFile, Step, WriteFile
 from ..ports import Port
+from ..probe.collect import Reader
+from ..probe.owners_network import network_owners
+from ..records import dataclass, field, replace
 from ..resolve.bind import BoundRail, bind
 from .files import Files, file_step, read_files
 from .links import rail_links
 from .live import delete, live_steps, made_anew
+from .owners import notes
 from .protect import carries_management, refuse_links
 from .providers import NetworkProvider, network_provider
 from .routes import route_steps, stray_steps, undo_routes
@@ -26,10 +28,14 @@ RECONFIGURE = "the link is configured again: RDMA connections over it may break"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeNetwork(Model):
-    """What the plan needs beside the facts. ``obstacle`` is what keeps the network manager from making the links."""
+    """What the plan needs beside the facts.
+
+    ``obstacle`` is what keeps the network manager from making the links; ``owners`` else configure the rails' netdevs.
+    """
 
     files: Files = field(default_factory=dict)
     obstacle: str = ""
+    owners: tuple[Owner, ...] = ()
 
 
 def read_network(port: Port, intent: NodeIntent, facts: NodeFacts) -> NodeNetwork:
@@ -38,7 +44,10 @@ def read_network(port: Port, intent: NodeIntent, facts: NodeFacts) -> NodeNetwor
     links = tuple(rail_links(rail, netdevs) for rail in bind(intent, facts) if not _left_alone(rail))
     wanted = tuple(file.path for rail in links for file in provider.render(rail, netdevs))
     files = read_files(port, tuple(dict.fromkeys((*wanted, *provider.present(port)))))
-    return NodeNetwork(files, provider.obstacle(port, tuple(link for rail in links for link in rail)))
+    every = tuple(link for rail in links for link in rail)
+    present = [link.netdev for link in every if link.netdev is not None]
+    others = network_owners(Reader(port), present, facts.system.network_manager)
+    return NodeNetwork(files, provider.obstacle(port, every), tuple(others))
 
 
 def plan_network(intent: NodeIntent, facts: NodeFacts, node: NodeNetwork, interrupted: bool = False) -> Plan:
@@ -65,6 +74,7 @@ def plan_network(intent: NodeIntent, facts: NodeFacts, node: NodeNetwork, interr
             work.rail(rail_links(rail, facts.netdevs), interrupted)
     work.left_over({rail.intent.name for rail in bound})
     work.steps += stray_steps(tuple(work.links), facts)
+    work.notes += notes(node.owners, [link for link in work.links if link.rail not in work.touched])
     return work.plan()
 
 
@@ -167,9 +177,7 @@ class _Work:
         if disrupted and self.node.obstacle:
             raise RefusedError(self.node.obstacle, "network manager of the node")
         touched = tuple(link for links in self.touched.values() for link in links)
-        removed = tuple(
-            action.path for step in self.steps for action in step.actions if isinstance(action, RemoveFile)
-        )
+        removed = tuple(action.path for step in self.steps for action in step.actions if isinstance(action, RemoveFile))
         settle = self.provider.settle(touched, tuple(self.gone.values()), removed) if disrupted else ()
         made = tuple(delete(link.name) for link in reversed(touched) if link.netdev is None)
         return Plan("network", tuple(self.steps), settle, tuple(self.notes), (*self.undo, *made))

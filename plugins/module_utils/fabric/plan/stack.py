@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional, Sequence
 
 from ..errors import ReadError
@@ -12,6 +11,7 @@ from ..model.facts import NodeFacts, RdmaDevice
 from ..model.intent import NodeIntent
 from ..model.plan import Action, Plan, Run, Step, WriteFile
 from ..ports import Port
+from ..records import dataclass
 from ..resolve.bind import BoundRail, bind, soft_name
 from .files import Files, file_step, read_files
 from .limits import HEADER, LOGINS, UNITS, Services, drop_in, plan_logins, plan_services, read_services
@@ -26,7 +26,7 @@ class StackState:
     """What the plan needs beside the facts: the managed files, the services, and whether files have SELinux labels."""
 
     files: Files
-    services: Services = Services()  # noqa: RUF009 - frozen
+    services: Services = Services()
     labels: bool = False
 
 

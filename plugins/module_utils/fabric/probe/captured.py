@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Callable, Mapping
 
 from ..errors import ParseError
@@ -23,6 +22,7 @@ from ..parse import (
     rdma_link,
     show_gids,
 )
+from ..records import replace
 from .merge import merge_devices, settle
 
 Devices = tuple[RdmaDevice, ...]

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional, Sequence
 
 from ..model.facts import KernelEvent, Module, Netdev
 from ..parse import dmesg, ethtool_m, ethtool_s, mlxlink
+from ..records import replace
 from .collect import Reader
 
 # How ethtool says that a driver has nothing of the kind.

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Iterable, Sequence, TypeVar
 
 from ..model.facts import RdmaDevice, RdmaPort
+from ..records import replace
 
 T = TypeVar("T", RdmaDevice, RdmaPort)
 
@@ -24,12 +24,10 @@ def merge_devices(have: Sequence[RdmaDevice], more: Iterable[RdmaDevice]) -> tup
 def settle(device: RdmaDevice) -> RdmaDevice:
     """Without the rate of ports that are physically down: drivers keep the last or the highest one there."""
     ports = tuple(
-        dataclasses.replace(port, rate_gbps=None, lanes=None)
-        if port.state == "DOWN" and port.physical_state != "LinkUp"
-        else port
+        replace(port, rate_gbps=None, lanes=None) if port.state == "DOWN" and port.physical_state != "LinkUp" else port
         for port in device.ports
     )
-    return dataclasses.replace(device, ports=ports)
+    return replace(device, ports=ports)
 
 
 def _merge_device(known: RdmaDevice, more: RdmaDevice) -> RdmaDevice:
@@ -37,13 +35,12 @@ def _merge_device(known: RdmaDevice, more: RdmaDevice) -> RdmaDevice:
     for port in more.ports:
         ports[port.number] = _fill(ports[port.number], port) if port.number in ports else port
     merged = _fill(known, more)
-    return dataclasses.replace(merged, soft=known.soft or more.soft, ports=tuple(ports[n] for n in sorted(ports)))
+    return replace(merged, soft=known.soft or more.soft, ports=tuple(ports[n] for n in sorted(ports)))
 
 
 def _fill(known: T, more: T) -> T:
     gaps: dict[str, Any] = {}
-    for field in dataclasses.fields(known):
-        value = getattr(known, field.name)
+    for name, value in vars(known).items():
         if value is None or value in ((), {}):
-            gaps[field.name] = getattr(more, field.name)
-    return dataclasses.replace(known, **gaps)
+            gaps[name] = getattr(more, name)
+    return replace(known, **gaps)

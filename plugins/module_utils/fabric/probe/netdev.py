@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional, Sequence
 
 from ..errors import ReadError
 from ..model.facts import Netdev
 from ..parse import ip_address
+from ..records import replace
 from .collect import Reader
 
 _CLASS = "/sys/class/net"

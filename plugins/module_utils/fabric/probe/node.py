@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional, Sequence
 
 from ..model.facts import Firewall, Netdev, NodeFacts, Owner
 from ..ports import Port
+from ..records import replace
 from . import host
 from .collect import Reader
 from .ip import ip

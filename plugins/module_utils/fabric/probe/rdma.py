@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Callable, Optional
 
 from ..errors import MissingError, ReadError
 from ..model.facts import Gid, RdmaDevice, RdmaPort
 from ..parse import rdma_link, sysfs
 from ..parse.text import guid, is_zero
+from ..records import replace
 from .collect import Reader
 from .merge import merge_devices, settle
 

@@ -12,11 +12,11 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
 from typing import Mapping, Sequence, Union
 
 from ..model.finding import PairResult
 from ..model.intent import NodeIntent, RailIntent
+from ..records import dataclass, field
 from ..resolve.derive import FIRST_TEST_PORT
 from .work import MtuProbe, NodeWork, Target, Test
 

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional, Union
 
 from ..model.facts import Gid, RdmaPort
 from ..ports import Port
+from ..records import dataclass
 from ..resolve.bind import BoundRail
 from ..verify.address import gid_of
 from .route import Obstacle

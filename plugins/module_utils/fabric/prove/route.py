@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Optional
 
 from ..errors import ParseError, ReadError
 from ..parse.text import parse_json
 from ..ports import Port
+from ..records import dataclass
 from ..resolve.bind import BoundRail
 from .work import Target
 

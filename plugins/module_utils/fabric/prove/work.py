@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Optional
 
 from ..model.finding import PairResult
+from ..records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Iterable, Optional
 
 from ..model.base import Model
 from ..model.facts import Netdev, NodeFacts, Pci, RdmaDevice, RdmaPort
 from ..model.intent import DeviceMatch, NodeIntent, PortIntent, RailIntent
+from ..records import dataclass, field
 
 
 @dataclass(frozen=True, eq=False, repr=False)

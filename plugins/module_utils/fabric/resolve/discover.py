@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Mapping, Optional, Sequence
 
 from ..errors import SpecError
 from ..model.facts import Netdev, NodeFacts, Pci, RdmaDevice, RdmaPort
+from ..records import dataclass, replace
 
 ETHERNET, INFINIBAND = "Ethernet", "InfiniBand"
 

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import Iterable, Optional
 
 from ..model.facts import Netdev, NodeFacts, Pci
 from ..model.intent import DeviceMatch, NodeIntent
+from ..records import dataclass, replace
 from .bind import BoundPort, BoundRail, bind
 
 # ID of os-release -> supported VERSION_IDs; "9" holds every 9.x. The one list of supported distributions.

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Iterable, Mapping, Optional
 
 from ..errors import SpecError
 from ..model.codec import decode
 from ..model.intent import DeviceMatch
 from ..model.spec import FabricSpec, HardwareProfile, Host, RailHardware
+from ..records import replace
 from .bind import describe
 
 MATCH_KEYS = ("pci", "slot", "path", "mac", "guid")

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Optional
 
 from ..errors import SpecError
 from ..model.codec import encode
 from ..model.intent import SCHEMA, InfiniBand, NodeIntent, PortIntent, RailIntent
 from ..model.spec import Fabric, FabricSpec, Host, Naming, Rail, RailHardware, UnitRail
+from ..records import replace
 from ..version import VERSION
 from . import derive, networks, qos
 

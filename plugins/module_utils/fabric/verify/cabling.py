@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Iterable, Mapping, Optional, Sequence
 
 from ..model.finding import Finding
+from ..records import dataclass
 from ..resolve import prefix
 from ..resolve.bind import BoundRail
 from .address import link_local

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Iterable, Mapping, Optional
 
 from ..model.finding import FAIL, PASS, UNKNOWN, WARN, Finding, PairResult
 from ..model.intent import Waiver
+from ..records import dataclass
 from ..version import VERSION
 from .document_node import describe
 from .fabric import check_fabric

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Mapping, Optional
 
 from ..model.finding import Finding
+from ..records import replace
 from ..resolve.bind import BoundRail
 from .address import link_local
 from .cabling import check_cabling, check_leaks

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Mapping, Optional
 
 from ..model.finding import FAIL, PASS, Finding
+from ..records import replace
 from .node import NodeResult
 from .pair import FULL_MTU, pair_of
 from .rule import Rule

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Callable, Optional, Union
 
 from ..errors import FabricError
 from ..model.facts import NodeFacts
 from ..model.finding import PASS, Finding
 from ..model.intent import NodeIntent
+from ..records import replace
 from ..resolve.bind import BoundRail, bind
 from . import address, hardware, host, links, rail, routing, stack
 from .roots import link_roots

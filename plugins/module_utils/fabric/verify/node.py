@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Mapping, Optional
 
 from ..model.facts import NodeFacts
 from ..model.finding import Finding
 from ..model.intent import NodeIntent
+from ..records import dataclass, replace
 from ..resolve.bind import BoundRail, bind
 from .local import devices
 

@@ -8,10 +8,10 @@ fail never hides below something that is merely unknown, or the verdict would ge
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Iterable, Optional
 
 from ..model.finding import PASS, UNKNOWN, Finding
+from ..records import replace
 from .rule import severity_rank
 
 _NODE = ("host.reachable", "host.finished")

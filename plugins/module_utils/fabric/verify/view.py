@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..model.facts import NodeFacts
+from ..records import dataclass
 from ..resolve.bind import BoundRail
 
 

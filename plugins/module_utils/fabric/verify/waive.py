@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Iterable
 
 from ..model.finding import PASS, Finding
 from ..model.intent import Waiver
+from ..records import replace
 
 
 def waive(findings: Iterable[Finding], waivers: Iterable[Waiver], today: str) -> tuple[Finding, ...]:
