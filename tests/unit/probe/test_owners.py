@@ -292,32 +292,16 @@ def test_what_cannot_be_read_is_said():
 LINKS = (Link("rail0", "port", "ens4", RAIL),)
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (
-            {"/etc/sysctl.d/99-x.conf": f"{KEY}=1\n"},
-            (f"rail0: /etc/sysctl.d/99-x.conf sets {KEY} = 1, and wins at the next boot: remove it there",),
-        ),
-        # Loose or off serves a rail as well; so does more room; strict in "all" is overruled by our loose one.
-        ({"/etc/sysctl.d/99-x.conf": f"{KEY}=0\nnet.ipv4.neigh.default.gc_thresh3=65536\n"}, ()),
-        ({"/etc/sysctl.d/99-x.conf": "net.ipv4.conf.all.rp_filter=1\n"}, ()),
-        ({"/etc/sysctl.d/99-x.conf": "net.ipv4.conf.ens5.rp_filter=1\n"}, ()),
-        (
-            {"/etc/sysctl.d/99-x.conf": "net.ipv4.conf.all.arp_ignore=8\nnet.ipv4.neigh.default.gc_thresh3=1024\n"},
-            (
-                "/etc/sysctl.d/99-x.conf sets net.ipv4.conf.all.arp_ignore = 8, net.ipv4.neigh.default.gc_thresh3 = "
-                "1024, and wins at the next boot: remove it there",
-            ),
-        ),
-    ],
-)
-def test_notes(files, expected):
-    told = owners(Reader(FakePort({**MINE, **files})), (RAIL, SECOND), (), None)
-    assert notes(told, LINKS) == expected
+def test_notes_name_who_wins():
+    told = owners(Reader(FakePort({PROFILE: profile(more="[ethernet]\nmtu=1500\n")})), (RAIL,), (), "NetworkManager")
+    assert notes(told, LINKS) == (
+        f"rail0: {PROFILE} sets ens4.addresses to dhcp, ens4.mtu to 1500 at the next boot: "
+        "remove it there, or the rail loses its own",
+    )
+    assert notes(told, (Link("rail1", "port", "ens5", SECOND),)) == ()
 
 
-def test_notes_of_a_profile_that_loses():
+def test_a_profile_that_loses_is_not_worth_a_note():
     told = owners(Reader(FakePort({**OWN_PROFILE, PROFILE: profile()})), (RAIL,), (), "NetworkManager")
-    assert notes(told, LINKS) == (f"rail0: {PROFILE} sets ens4.addresses = dhcp; ours wins",)
-    assert notes(None, LINKS) == ()
+    assert len(told) == 1
+    assert notes(told, LINKS) == ()
