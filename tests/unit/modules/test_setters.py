@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import importlib
 import io
+import sys
 import zipfile
 from dataclasses import replace
 
@@ -47,6 +48,9 @@ class Module:
 @pytest.fixture
 def node(monkeypatch, tmp_path):
     port = SimulatedNode()
+    # What undoes a change that is not confirmed is started on the node, which has this.
+    port.files["/proc/sys/kernel/random/boot_id"] = b"one\n"
+    port.tools[sys.executable] = ""
     monkeypatch.setattr(setter, "LocalPort", lambda: port)
     monkeypatch.setattr(setter, "locked", lambda who: locked(who, 0.0, str(tmp_path / "lock")))
     return port
@@ -73,8 +77,10 @@ def run(monkeypatch, node):
 def test_a_first_run_a_second_run(run, node):
     data = encode(intent())
     assert run("node_intent", intent=data)["changed"]
-    for name in ("rdma_stack", "rail_network"):
-        assert run(name, intent=data)["changed"]
+    assert run("rdma_stack", intent=data)["changed"]
+    first = run("rail_network", intent=data)
+    assert first["changed"]
+    run("rail_network", confirm=first["confirm"])
     node.forget()
     for name in ("node_intent", "rdma_stack", "rail_network"):
         result = run(name, intent=data)
