@@ -187,3 +187,27 @@ def test_a_vlan_with_another_number_takes_the_old_one_along():
     plan = plan_network(intent(replace(CASES["vlan"], vlan=200)), facts, NodeNetwork(files))
     assert "ip link delete dev rail0.100" in commands(plan)
     assert "vlan rail0.200" in settings(plan)
+
+
+@pytest.mark.parametrize(
+    ("second", "driver", "said"),
+    [
+        ("0000:02:00.0", "mlx5_core", True),
+        ("0000:01:00.1", "mlx5_core", False),
+        ("0000:02:00.0", "bnxt_en", False),
+    ],
+)
+def test_roce_over_a_bond_needs_one_nic(second, driver, said):
+    facts = settled("bond-lacp", "systemd-networkd")
+    places = {"ens4": "0000:01:00.0", "ens5": second}
+    netdevs = tuple(
+        replace(item, pci=places[item.name], driver=driver) if item.name in places else item for item in facts.netdevs
+    )
+    ports = tuple(
+        replace(port, match=(replace(port.match[0], pci=pci),))
+        for port, pci in zip(CASES["bond-lacp"].ports, places.values())
+    )
+    wanted = intent(replace(CASES["bond-lacp"], ports=ports))
+    notes = plan_network(wanted, replace(facts, netdevs=netdevs), NodeNetwork()).notes
+    assert [note for note in notes if "RoCE over a bond needs both on one" in note] == list(notes)
+    assert bool(notes) == said

@@ -57,6 +57,21 @@ def bond_options(bond: Bond) -> dict[str, str]:
     return options
 
 
+def lag_note(links: tuple[Link, ...]) -> str:
+    """What keeps a bond of mlx5 ports from being one RDMA device; empty when nothing is seen.
+
+    The driver joins ports of one NIC only (kernel drivers/net/ethernet/mellanox/mlx5/core/dev.c, mlx5_same_hw_devs()).
+    """
+    ports = [link.netdev for link in links if link.master is not None and link.netdev is not None]
+    nics = sorted({(port.pci or "").rpartition(".")[0] for port in ports})
+    if len(nics) < 2 or any(port.driver != "mlx5_core" or port.pci is None for port in ports):
+        return ""
+    return (
+        f"{links[0].rail}: the ports of its bond are on {len(nics)} NICs ({', '.join(nics)}), and RoCE over a bond needs "
+        "both on one: RDMA will not follow the bond when a port fails"
+    )
+
+
 def _bond_name(rail: BoundRail, ports: tuple[Netdev, ...], known: dict[str, Netdev]) -> str:
     """The bond that holds the ports already, whoever named it, or the rail's own name."""
     masters = (known.get(port.master) for port in ports if port.master is not None)

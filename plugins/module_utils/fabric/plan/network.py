@@ -16,7 +16,7 @@ from ..probe.owners_network import network_owners
 from ..records import dataclass, field, replace
 from ..resolve.bind import BoundRail, bind
 from .files import Files, file_step, read_files
-from .links import rail_links
+from .links import lag_note, rail_links
 from .live import delete, live_steps, made_anew
 from .owners import notes
 from .protect import carries_management, refuse_links
@@ -101,6 +101,8 @@ class _Work:
         """One rail: its files, what stands in its links' way, and drift."""
         name = links[0].rail
         refuse_links(links, self.facts)
+        lag = lag_note(links)
+        self.notes += [lag] if lag else []
         files = self.provider.render(links, self.netdevs)
         self.written |= {file.path for file in files}
         self.links += links

@@ -11,7 +11,7 @@ from ..model.intent import NodeIntent
 from ..model.plan import Plan, Step, WriteFile
 from ..ports import Port
 from ..probe.collect import Reader
-from ..probe.owners import owners
+from ..probe.owners_sysctl import sysctl_owners
 from ..resolve import sysctls
 from ..resolve.bind import bind
 from .files import Files, file_step, read_files
@@ -25,8 +25,8 @@ HEADER = "# Managed by Railwright (role rail_network): the next run undoes what 
 
 def read_sysctl(port: Port, facts: NodeFacts) -> tuple[Files, tuple[Owner, ...]]:
     """Our file as it is, and who else sets what rails need."""
-    found = owners(Reader(port), facts.netdevs, facts.management, facts.system.network_manager)
-    return read_files(port, (FILE,)), found or ()
+    names = [netdev.name for netdev in facts.netdevs or () if netdev.name not in facts.management]
+    return read_files(port, (FILE,)), tuple(sysctl_owners(Reader(port), names))
 
 
 def plan_sysctl(intent: NodeIntent, facts: NodeFacts, files: Files, others: tuple[Owner, ...] = ()) -> Plan:

@@ -72,7 +72,8 @@ class Networkd:
         """See ``NetworkProvider``.
 
         A reload reads the files, makes the netdevs of new ones, and configures links whose file changed; drift by hand
-        needs the reconfigure.
+        needs the reconfigure. What networkd did not set itself goes from a link that is configured again
+        (ManageForeignRoutes= of networkd.conf(5)); a site may have that off, so the plan does not count on it.
         """
         names = [link.name for link in links if link.netdev is not None]
         names += [netdev.name for netdev in gone if netdev.kind not in (BOND, VLAN) and netdev.name not in names]
