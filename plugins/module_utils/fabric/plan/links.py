@@ -67,8 +67,8 @@ def lag_note(links: tuple[Link, ...]) -> str:
     if len(nics) < 2 or any(port.driver != "mlx5_core" or port.pci is None for port in ports):
         return ""
     return (
-        f"{links[0].rail}: the ports of its bond are on {len(nics)} NICs ({', '.join(nics)}), and RoCE over a bond needs "
-        "both on one: RDMA will not follow the bond when a port fails"
+        f"{links[0].rail}: the ports of its bond are on {len(nics)} NICs ({', '.join(nics)}), and RoCE over a bond "
+        "needs both on one: RDMA will not follow the bond when a port fails"
     )
 
 

@@ -1,0 +1,49 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What keeps ifupdown from reading a rail's file, and how a rail goes down and up."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.network import PORT, Link
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.providers.ifupdown import Ifupdown
+
+from tests.unit.fakes import FakePort
+from tests.unit.plan.network_cases import bare, planned
+
+LINKS = (Link("rail0", PORT, "ens4"),)
+
+
+@pytest.mark.parametrize(
+    ("main", "said"),
+    [
+        ("source /etc/network/interfaces.d/*\n", ""),
+        ("source interfaces.d/*\n", ""),
+        ("source-directory /etc/network/interfaces.d\n", ""),
+        ("source-directory interfaces.d/\n", ""),
+        ("source /etc/network/interfaces.d/*\niface ens2 inet dhcp\n", ""),
+        ("auto lo\niface lo inet loopback\n", "does not read /etc/network/interfaces.d"),
+        ("# source /etc/network/interfaces.d/*\n", "does not read"),
+        ("source /etc/network/interfaces.d/*.cfg\n", "does not read"),
+        ("source /etc/network/interfaces.d/*\niface ens4 inet dhcp\n", "configures ens4 as well"),
+        (None, "is not there"),
+    ],
+)
+def test_obstacle(main, said):
+    port = FakePort({} if main is None else {"/etc/network/interfaces": main})
+    found = Ifupdown().obstacle(port, LINKS)
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+def test_a_rail_goes_down_from_the_top_and_up_from_the_bottom():
+    plan = planned("bond-backup-vlan-routed", bare("bond-backup-vlan-routed", "ifupdown"), {})
+    words = [" ".join(action.argv) for action in plan.settle]
+    order = ["rail0.100", "rail0", "ens5", "ens4"]
+    assert [word for word in words if word.startswith("ifdown")] == [f"ifdown --force {name}" for name in order]
+    assert [word for word in words if word.startswith("ifup")] == [f"ifup --force {name}" for name in reversed(order)]
+    assert words.index("ifdown --force ens4") < words.index("ifup --force ens4")
+    assert [" ".join(action.argv) for action in plan.undo][-2:] == [
+        "ip link delete dev rail0.100",
+        "ip link delete dev rail0",
+    ]
