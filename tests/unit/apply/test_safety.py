@@ -125,6 +125,13 @@ def test_a_default_route_that_is_lost():
     assert RAIL0 not in port.files
 
 
+def test_a_roll_back_that_fails_is_left_to_the_node():
+    port = node(**{"networkctl reload": (1, "Connection timed out")})
+    with pytest.raises(ApplyError, match="Rolling back failed as well"):
+        network(port, armed(port))
+    assert RECORD in port.files
+
+
 def test_a_route_that_is_away_for_a_moment_is_no_danger():
     port = node()
     answers = [json.dumps(VIA), "[]"]

@@ -211,3 +211,14 @@ def test_roce_over_a_bond_needs_one_nic(second, driver, said):
     notes = plan_network(wanted, replace(facts, netdevs=netdevs), NodeNetwork()).notes
     assert [note for note in notes if "RoCE over a bond needs both on one" in note] == list(notes)
     assert bool(notes) == said
+
+
+def test_mtu_of_a_stack_grows_from_the_bottom():
+    facts = settled("vlan", "systemd-networkd")
+    netdevs = tuple(replace(item, mtu=1500) for item in facts.netdevs)
+    plan = planned("vlan", replace(facts, netdevs=netdevs), golden("vlan", "systemd-networkd"))
+    assert commands(plan) == ["ip link set dev ens4 mtu 4200", "ip link set dev rail0.100 mtu 4200"]
+    # Where nothing is on top, the network manager does it alone.
+    facts = settled("plain", "systemd-networkd")
+    netdevs = tuple(replace(item, mtu=1500) for item in facts.netdevs)
+    assert commands(planned("plain", replace(facts, netdevs=netdevs), golden("plain", "systemd-networkd"))) == []

@@ -104,4 +104,6 @@ def test_unknown_values_are_left_and_said():
 
 
 def test_a_node_without_addresses_needs_nothing():
-    assert plan_sysctl(intent(rail(0, addressing="none", addresses=())), node(), {}).steps == ()
+    bare = intent(rail(0, addressing="none", addresses=()))
+    assert plan_sysctl(bare, node(), {}).steps == ()
+    assert [step.actions[0].path for step in plan_sysctl(bare, node(), {FILE: GOLDEN}).steps] == [FILE]

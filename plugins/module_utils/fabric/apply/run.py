@@ -99,7 +99,9 @@ def _converge(port: Port, planner: Planner, guard: Callable[[Plan], None], timer
         watch.done()
     except FabricError as error:
         said = work.undo(mark)
-        watch.rolled_back(str(error) if isinstance(error, DangerError) else "")
+        # A roll back that failed leaves its mark, and the node's own undo is the next one to try.
+        if not port.exists(mark):
+            watch.rolled_back(str(error) if isinstance(error, DangerError) else "")
         raise ApplyError(f"{error}. {said}", plan.concern) from error
     port.remove(mark)
     return plan

@@ -21,12 +21,17 @@ def live_steps(links: tuple[Link, ...]) -> list[Step]:
     leave as it is has one.
     """
     steps: list[Step] = []
+    stacked = any(link.kind == VLAN and link.netdev is not None for link in links)
     for link in links:
         if link.netdev is None:
             steps.append(Step(link.rail, f"{link.kind} {link.name}", "", made_of(link, links)))
             continue
         if link.mtu is not None and link.netdev.mtu != link.mtu:
-            steps.append(Step(link.rail, f"MTU of {link.name}", _text(link.netdev.mtu), str(link.mtu)))
+            # The kernel refuses a VLAN more than what is below it has (net/8021q/vlan_dev.c), and a network manager
+            # need not wait for the one before it goes for the other.
+            argv = ("ip", "link", "set", "dev", link.name, "mtu", str(link.mtu))
+            first = (Run(argv, allowed=(0, 2)),) if stacked else ()
+            steps.append(Step(link.rail, f"MTU of {link.name}", _text(link.netdev.mtu), str(link.mtu), first))
         if link.kind == PORT:
             steps += _master(link, link.netdev)
         steps += _addresses(link, link.netdev)

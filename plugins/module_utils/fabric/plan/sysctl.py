@@ -8,7 +8,7 @@ from typing import Mapping
 
 from ..model.facts import NodeFacts, Owner
 from ..model.intent import NodeIntent
-from ..model.plan import Plan, Step, WriteFile
+from ..model.plan import Plan, RemoveFile, Step, WriteFile
 from ..ports import Port
 from ..probe.collect import Reader
 from ..probe.owners_sysctl import sysctl_owners
@@ -39,7 +39,8 @@ def plan_sysctl(intent: NodeIntent, facts: NodeFacts, files: Files, others: tupl
     netdevs = {rail: name for rail, name in bound.items() if name is not None and name not in facts.management}
     wanted = {name: _at_least(name, value, have or {}) for name, value in sysctls.wanted(intent, netdevs).items()}
     if not wanted:
-        return Plan("network")
+        gone = Step("kernel", f"file {FILE}", "parameters of an earlier spec", "", (RemoveFile(FILE),))
+        return Plan("network", (gone,) if files.get(FILE) is not None else ())
     text = HEADER + "".join(f"{name} = {value}\n" for name, value in sorted(wanted.items()))
     step = file_step(files, WriteFile(FILE, text), "kernel", f"file {FILE}", f"{len(wanted)} parameters")
     steps = [step] if step is not None else []
