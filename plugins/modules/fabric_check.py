@@ -37,6 +37,16 @@ options:
     description: Root of the tree to read. Another one than V(/) is a recorded node; then no command is run.
     type: path
     default: /
+  counter_window:
+    description:
+      - Seconds between two samples of the error counters; what they gain meanwhile is judged. The probe runs in that
+        time. V(0) does not look at counters.
+    type: float
+    default: 1
+  detail:
+    description: Looks at transceivers as well, which takes a process or two for each rail.
+    type: bool
+    default: false
 notes:
   - Needs Python 3.9 on the node, and root.
 """
@@ -75,10 +85,10 @@ from ..module_utils.fabric.errors import FabricError
 from ..module_utils.fabric.model.codec import encode
 from ..module_utils.fabric.model.document import from_data, load
 from ..module_utils.fabric.ports import LocalPort, RecordedPort
-from ..module_utils.fabric.probe.node import probe
 from ..module_utils.fabric.verify.local import judge_node
 from ..module_utils.fabric.verify.node import slim
 from ..module_utils.fabric.verify.verdict import verdict
+from ..module_utils.fabric.verify.watch import watch
 
 
 def main():
@@ -86,6 +96,8 @@ def main():
         argument_spec={
             "intent": {"type": "dict"},
             "intent_path": {"type": "path", "default": "/etc/railwright/intent.json"},
+            "counter_window": {"type": "float", "default": 1},
+            "detail": {"type": "bool", "default": False},
             "root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
@@ -100,10 +112,12 @@ def main():
         own = load(port, module.params["intent_path"])
     except FabricError as error:
         own = error
-    facts = probe(port)
     target = expected or (own if not isinstance(own, FabricError) else None)
+    # A recording does not count.
+    window = module.params["counter_window"] if root == "/" and target is not None else 0
+    facts, counted = watch(port, target, window, module.params["detail"])
     name = target.host if target is not None else facts.system.hostname or "this node"
-    findings = judge_node(name, own, expected, facts)
+    findings = judge_node(name, own, expected, facts, counted)
     module.exit_json(
         changed=False,
         state=verdict(findings),

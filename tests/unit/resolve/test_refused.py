@@ -178,9 +178,16 @@ CLASSES = [
             [("addressing/mode", "external"), ("fabrics/ib/addressing", {"mode": "none"})],
             "node1: fabric_addresses.rail0: mode external needs the host's IPv4 address. Add rail0 to",
         ),
-        ([("waivers", [{"rule": "r", "reason": "x", "until": "2027-02-30"}])], "waivers[0].until: this is no date"),
         (
-            [("waivers", [{"rule": "r", "reason": "x", "until": "2027-02-03", "rail": "r9"}])],
+            [("waivers", [{"rule": "rail.mut", "reason": "x", "until": "2027-02-03"}])],
+            "waivers[0].rule: there is no such rule (found 'rail.mut'). Near ones are rail.mtu",
+        ),
+        (
+            [("waivers", [{"rule": "rail.mtu", "reason": "x", "until": "2027-02-30"}])],
+            "waivers[0].until: this is no date",
+        ),
+        (
+            [("waivers", [{"rule": "rail.mtu", "reason": "x", "until": "2027-02-03", "rail": "r9"}])],
             "waivers[0].rail: there is no",
         ),
     ],

@@ -157,7 +157,7 @@ def test_keys_that_yaml_did_not_read_as_text(before: str, after: str, expected: 
 
 
 def test_a_date_is_what_it_says() -> None:
-    text = GOOD.replace("  name: pod", "  waivers: [{rule: r, reason: x, until: 2027-03-31}]\n  name: pod")
+    text = GOOD.replace("  name: pod", "  waivers: [{rule: rail.mtu, reason: x, until: 2027-03-31}]\n  name: pod")
     variables: Any = {key: plain(value, key) for key, value in yaml.safe_load(text).items()}
     check(variables)
     assert spec.load(variables["fabric_spec"]).waivers[0].until == "2027-03-31"

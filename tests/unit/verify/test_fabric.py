@@ -12,6 +12,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.fac
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.finding import Finding
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Waiver
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.catalogue import RULES
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.document import judge
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.fabric import check_fabric
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.node import NodeResult, slim
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.roots import BLINDS, CAUSES
@@ -136,11 +137,33 @@ def finding(state, **words):
     ],
 )
 def test_waiver(waiver, covered):
-    (found,) = waive((finding("fail", remedy="Mend it."),), (waiver,), "2026-01-02")
+    found, *expired = waive((finding("fail", remedy="Mend it."),), (waiver,), "2026-01-02")
     assert (found.waived is not None) is covered
     assert verdict((found, finding("pass"))) == ("pass" if covered else "fail")
     ended = waiver.until < "2026-01-02"
     assert ("Its waiver ended on 2026-01-01" in found.remedy) is ended
+    assert [(item.rule, item.state) for item in expired] == ([("spec.waiver", "warn")] if ended else [])
+
+
+@pytest.mark.rule("spec.waiver", "warn")
+def test_an_expired_waiver_is_named_even_when_its_fault_is_gone():
+    waivers = (
+        Waiver("rail.mtu", "old image", "2026-01-01", host="node1"),
+        Waiver("rail.rate", "spare cable", "2026-01-01", host="node1"),
+        Waiver("rail.gid", "why", "2026-02-01"),
+    )
+    _passed, found = waive((finding("pass"),), waivers, "2026-01-02")
+    assert (found.host, found.found) == ("node1", "rail.mtu until 2026-01-01, rail.rate until 2026-01-01")
+    assert "old image" in found.cause
+
+
+def test_what_follows_from_a_waived_fault_does_not_come_back():
+    want = nodes.intent(2, waivers=(Waiver("rail.mtu", "old image", "2026-03-01", host="node2", rail="rail0"),))
+    have = nodes.port(nodes.netdev(nodes.facts(2), mtu=1500), active_mtu=1024)
+    made = judge(nodes.cluster(1, 2, 3, node2=nodes.result(2, have, expected=want)), (), "2026-01-01")
+    assert verdict(made) == "pass"
+    assert [item.key for item in made if item.state == "fail" and not item.caused_by] == ["rail.mtu@node2/rail0"]
+    assert any(item.rule == "rail.path_mtu" and item.caused_by for item in made)
 
 
 def test_a_pass_is_never_waived():

@@ -8,14 +8,15 @@ import json
 import time
 from typing import TextIO
 
+from ..errors import FabricError
 from ..model.codec import encode
 from ..model.document import load
 from ..model.finding import UNKNOWN
 from ..ports import Port
-from ..probe.node import probe
 from ..verify.local import judge_node
 from ..verify.verdict import exit_code, roots, verdict
 from ..verify.waive import waive
+from ..verify.watch import watch
 from .options import Options
 
 
@@ -26,9 +27,12 @@ def check(port: Port, options: Options, out: TextIO) -> int:
     answers only. Waived findings are shown and do not count.
 
     :raises IntentError: without a usable intent: then nothing can be judged.
+    :raises FabricError: for a window that is no time.
     """
     intent = load(port)
-    findings = waive(judge_node(intent.host, intent, None, probe(port)), intent.waivers, time.strftime("%Y-%m-%d"))
+    facts, counted = watch(port, intent, _seconds(options.get("--window", "0")))
+    findings = judge_node(intent.host, intent, None, facts, counted)
+    findings = waive(findings, intent.waivers, time.strftime("%Y-%m-%d"))
     state = verdict(findings)
     if "--json" in options:
         out.write(json.dumps({"state": state, "findings": [encode(found) for found in findings]}, indent=1) + "\n")
@@ -41,3 +45,14 @@ def check(port: Port, options: Options, out: TextIO) -> int:
                 out.write(f"  {found.remedy}\n")
         out.write(f"{state} ({len(findings)} findings)\n")
     return exit_code(state, options.get("--on-unknown", UNKNOWN))
+
+
+def _seconds(text: str) -> float:
+    """At most an hour."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 3600:
+        raise FabricError("a number of seconds up to 3600 is expected", "check --window", text)
+    return seconds

@@ -12,8 +12,9 @@ Options = Mapping[str, str]
 
 
 def parse_options(command: str, words: Sequence[str], known: Mapping[str, Optional[tuple[str, ...]]]) -> Options:
-    """Options by name; a switch has the value ``yes``. ``known`` maps an option to its allowed values, or to None.
+    """Options by name; a switch has the value ``yes``.
 
+    :param known: the allowed values of an option (none named: any), or None for a switch.
     :raises FabricError: for an unknown option, a missing or a wrong value.
     """
     found: dict[str, str] = {}
@@ -30,7 +31,11 @@ def parse_options(command: str, words: Sequence[str], known: Mapping[str, Option
             continue
         if not equals:
             value = rest.pop(0) if rest else ""
-        if value not in allowed:
-            raise FabricError(f"allowed are {', '.join(allowed)}", f"{command} {name}", value)
+        if value not in allowed if allowed else not value:
+            raise FabricError(
+                f"allowed are {', '.join(allowed)}" if allowed else "this option has a value",
+                f"{command} {name}",
+                value,
+            )
         found[name] = value
     return found

@@ -149,9 +149,18 @@ def _check_infiniband_rail(rail: Rail, place: str) -> None:
 
 
 def _check_waivers(spec: FabricSpec) -> None:
+    if not spec.waivers:
+        return
+    import difflib  # noqa: PLC0415 - few specs have waivers
+
+    from ..verify.catalogue import RULES  # noqa: PLC0415 - verification builds on resolution: a circle at the start
+
     rails = [rail.name for rail in spec.rails]
     for number, waiver in enumerate(spec.waivers):
         place = f"{PLACE}.waivers[{number}]"
+        if waiver.rule not in RULES:
+            near = difflib.get_close_matches(waiver.rule, RULES, 3, 0.4) or sorted(RULES)
+            raise SpecError("there is no such rule", f"{place}.rule", waiver.rule, f"Near ones are {', '.join(near)}")
         if waiver.rail is not None and waiver.rail not in rails:
             raise SpecError("there is no such rail", f"{place}.rail", waiver.rail, f"Rails are {', '.join(rails)}")
         try:

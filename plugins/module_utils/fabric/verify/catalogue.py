@@ -4,12 +4,27 @@
 
 from __future__ import annotations
 
-from . import address, cabling, fabric, hardware, host, leaf, links, pair, rail, routing, stack, uniform
+from . import (
+    address,
+    cabling,
+    counters,
+    fabric,
+    firewall,
+    hardware,
+    host,
+    leaf,
+    links,
+    pair,
+    rail,
+    routing,
+    stack,
+    uniform,
+    waive,
+)
 from .rule import Rule
 
+_LOCAL = (host, waive, stack, hardware, links, rail, address, routing, firewall, counters)
+_ACROSS = (fabric, cabling, uniform, pair, leaf)
 RULES: dict[str, Rule] = {
-    rule.id: rule
-    for module in (host, stack, hardware, links, rail, address, routing, fabric, cabling, uniform, pair, leaf)
-    for rule in vars(module).values()
-    if isinstance(rule, Rule)
+    rule.id: rule for module in (*_LOCAL, *_ACROSS) for rule in vars(module).values() if isinstance(rule, Rule)
 }

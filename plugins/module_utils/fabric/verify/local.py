@@ -12,7 +12,7 @@ from ..model.finding import PASS, Finding
 from ..model.intent import NodeIntent
 from ..records import replace
 from ..resolve.bind import BoundRail, bind
-from . import address, hardware, host, links, rail, routing, stack
+from . import address, firewall, hardware, host, links, rail, routing, stack
 from .roots import link_roots
 from .view import View
 
@@ -32,6 +32,7 @@ RAIL_CHECKS: tuple[Callable[[View, BoundRail], Optional[Finding]], ...] = (
     rail.path_mtu,
     address.address,
     address.gid,
+    firewall.firewall,
 )
 NODE_CHECKS: tuple[Callable[[View, NodeIntent], Optional[Finding]], ...] = (
     host.named,
@@ -62,12 +63,17 @@ def check_local(intent: NodeIntent, facts: NodeFacts) -> tuple[Finding, ...]:
 
 
 def judge_node(
-    name: str, own: Union[NodeIntent, FabricError], expected: Optional[NodeIntent], facts: NodeFacts
+    name: str,
+    own: Union[NodeIntent, FabricError],
+    expected: Optional[NodeIntent],
+    facts: NodeFacts,
+    counted: tuple[Finding, ...] = (),
 ) -> tuple[Finding, ...]:
     """All local findings of one node, linked to their roots.
 
     :param own: the intent on the node, or the error met when reading it.
     :param expected: the intent as the controller resolves it now; ``None`` on the node itself.
+    :param counted: findings of the same node that are not of its facts: those about counters.
     """
     current = host.current(name, own, expected)
     target = expected or (own if isinstance(own, NodeIntent) else None)
@@ -77,7 +83,7 @@ def judge_node(
     if current.state != PASS:
         by_own = check_local(own, facts) if isinstance(own, NodeIntent) else ()
         findings = _behind(current, findings, by_own)
-    return link_roots((current, *findings))
+    return link_roots((current, *findings, *counted))
 
 
 def _behind(current: Finding, findings: tuple[Finding, ...], by_own: tuple[Finding, ...]) -> tuple[Finding, ...]:

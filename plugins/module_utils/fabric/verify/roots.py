@@ -29,6 +29,7 @@ _WAY = (
     "rail.routes",
     "node.owners",
     "rail.sysctls",
+    "rail.firewall",
 )
 _GID = ("fabric.duplicate_address", *_BELOW, "rail.address", "rail.gid")
 # In the order in which they are asked. Cause and consequence share the rail (or the node), or an end of the pair.
@@ -36,6 +37,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "rail.driver": ("rail.nic",),
     "rail.device": ("rail.nic", "stack.modules", "rail.bond"),
     "rail.optics": ("rail.nic", "rail.link"),
+    "rail.counters": ("rail.link", "rail.bond", "rail.optics"),
     "rail.bond": ("rail.nic",),
     "rail.vlan": ("rail.nic", "rail.bond"),
     "rail.rate": ("rail.link", "rail.bond"),
@@ -63,6 +65,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "rail.path_mtu",
         "rail.pcie",
         "rail.optics",
+        "rail.counters",
         "stack.memlock",
         "pair.reach",
         "pair.mtu",
@@ -74,6 +77,8 @@ BLINDS: dict[str, tuple[str, ...]] = {
     "rail.firmware": ("rail.nic", "rail.device"),
     "rail.pcie": ("rail.nic",),
     "rail.names": ("rail.nic", "rail.device"),
+    "rail.counters": ("rail.nic", "rail.device"),
+    "rail.firewall": ("rail.nic", "rail.link", "rail.bond", "rail.vlan", "rail.address"),
     "rail.link": ("rail.nic", "rail.device", "rail.bond", "rail.vlan"),
     "rail.rate": ("rail.nic", "rail.device"),
     "rail.mtu": ("rail.nic", "rail.link", "rail.bond", "rail.vlan"),
