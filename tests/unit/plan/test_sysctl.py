@@ -92,6 +92,13 @@ def test_a_file_that_wins_at_the_next_boot_is_named_when_it_breaks_a_rail(owner,
     assert all(owner.source in note and owner.setting in note for note in notes)
 
 
+def test_a_container_has_no_neighbour_limits_of_its_own():
+    bare = {name: value for name, value in node().sysctls.items() if ".neigh." not in name}
+    found = plan(replace(node(), sysctls=bare))
+    assert found.steps == ()
+    assert "gc_thresh1, net.ipv4.neigh.default.gc_thresh2" in found.notes[0]
+
+
 def test_the_management_netdev_keeps_its_own():
     found = plan_sysctl(WANTED, replace(node(), management=("ens4",)), {FILE: None})
     assert "ens4" not in found.steps[0].actions[0].text

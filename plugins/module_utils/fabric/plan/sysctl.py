@@ -47,12 +47,14 @@ def plan_sysctl(intent: NodeIntent, facts: NodeFacts, files: Files, others: tupl
     if have is None:
         note = "kernel parameters: what is in force could not be read, and is left as it is until the next boot"
         return Plan("network", tuple(steps), notes=(note,))
-    notes = []
+    # A container's network namespace lacks the limits of its host (kernel net/core/neighbour.c).
+    absent = [name for name in wanted if ".neigh." in name and name not in have]
+    notes = [f"kernel parameters that are not there, as in a container: {', '.join(absent)}"] if absent else []
     there = {netdev.name for netdev in facts.netdevs or ()}
     late = tuple(sysctls.conf(netdev, "") for netdev in netdevs.values() if netdev not in there)
     for name, value in wanted.items():
-        if name.startswith(late):
-            # It comes into force with its netdev, from the file.
+        # What is for a netdev to come is in force with it, from the file.
+        if name.startswith(late) or name in absent:
             continue
         if sysctls.good(name, value, have) is not True:
             if sysctls.good(name, value, {**have, name: value}) is True:
