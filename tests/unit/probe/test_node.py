@@ -98,8 +98,10 @@ def test_details(copy):
     assert found.rdma[0].ports[0].hw_counters["lifespan"] == 12
     assert [gpu.numa for gpu in found.accelerators] == [0] * 4 + [1] * 4
     assert next(netdev for netdev in found.netdevs if netdev.name == "enp24s0np0").firmware == "28.43.2026"
-    # every other ethtool is not in the recording
-    assert {entry.reason for entry in found.unread} == {"ethtool is not in the recording"}
+    # every other ethtool is not in the recording, and neither is dmesg
+    assert {entry.reason for entry in found.unread} == {
+        f"{tool} is not in the recording" for tool in ("ethtool", "dmesg")
+    }
 
 
 def test_a_gid_table_has_holes(copy):
