@@ -158,6 +158,27 @@ FAULTS = {
         "fail",
         ("port of leaf leaf0 towards node2",),
     ),
+    "loss on one node's link": (
+        three(),
+        sweep(("node2", "rail0"), reason="lossy"),
+        "fabric.passage@node2/rail0>node1, node3",
+        "fail",
+        ("link between node2 and leaf leaf0 loses packets", "2 pairs fail", "cable"),
+    ),
+    "a leaf that passes nothing": (
+        three(),
+        sweep(("rail0",), reason="unreachable"),
+        "fabric.passage@leaf0/rail0>node1, node2, node3",
+        "fail",
+        ("leaf leaf0 passes nothing",),
+    ),
+    "one pair that does not see each other": (
+        three(),
+        sweep(("node1", "node2", "rail0"), reason="unreachable"),
+        "fabric.passage@between node1/rail0 and node2/rail0/rail0>node1, node2",
+        "fail",
+        ("both are well with others",),
+    ),
     "task failed": (
         three(node2=NodeResult("node2", "failed", "apt: no space left", nodes.intent(2))),
         (),
@@ -177,6 +198,14 @@ FAULTS = {
         ("rxe_rail1", "rxe_rail0"),
     ),
 }
+
+
+@pytest.mark.rule("fabric.passage", "fail")
+def test_two_nodes_and_30_percent_loss():
+    """Nothing tells the ends apart: one root that names both, and the leaf."""
+    pairs = sweep(("node1", "node2", "rail0"), hosts=("node1", "node2"), reason="lossy")
+    (root,) = roots(judge(nodes.cluster(1, 2), pairs, "2026-01-01"))
+    assert (root.rail, root.peer, "loses packets" in root.cause) == ("rail0", "node1, node2", True)
 
 
 @pytest.mark.parametrize("name", FAULTS)

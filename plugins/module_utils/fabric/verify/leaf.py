@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A leaf whose MTU is too small: the one cause behind many lost full-size packets."""
+"""The one place behind many pairs that fail: a leaf, a port of it, or the way between two of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Mapping, Optional
 from ..model.finding import FAIL, PASS, Finding
 from ..records import replace
 from .node import NodeResult
-from .pair import FULL_MTU, pair_of
+from .pair import FULL_MTU, LOSSY, REACH, pair_of
 from .rule import Rule
 
 LEAF_MTU = Rule(
@@ -22,36 +22,62 @@ LEAF_MTU = Rule(
     "fabric_spec.fabrics.*.link.switch_mtu, or derived from host_mtu",
 )
 
+PASSAGE = Rule(
+    "fabric.passage",
+    "Packets pass between all nodes of a rail",
+    "fail",
+    "pair",
+    "One bad port cuts, or slows down, every pair that it is part of.",
+    "Look at cable, transceiver and counters of the named port on both ends, then at the leaf's VLAN and uplinks.",
+    "the pairs that fail and those that pass, compared",
+)
+
 End = tuple[Optional[str], Optional[str]]
 Pair = frozenset[End]
 
 
 def blame_leaves(findings: tuple[Finding, ...], nodes: Mapping[str, NodeResult]) -> tuple[Finding, ...]:
-    """Hang every lost full-size packet that no node explains below the leaf (or leaf port) that explains most.
+    """Hang every pair that no node explains below the leaf (or leaf port) that explains most of them.
 
-    :param findings: linked findings; pair.mtu fails that already have a root are left alone.
+    :param findings: linked findings; those of pairs that already have a root are left alone.
     """
     leaves, mtus = _cabling(nodes)
-    lost = {pair_of(item) for item in findings if _unexplained(item)}
+    findings = _blame(findings, FULL_MTU.id, leaves, mtus)
+    return _blame(findings, REACH.id, leaves, mtus)
+
+
+def _blame(
+    findings: tuple[Finding, ...],
+    rule: str,
+    leaves: Mapping[End, tuple[str, ...]],
+    mtus: Mapping[End, Optional[int]],
+) -> tuple[Finding, ...]:
+    lost = {pair_of(item) for item in findings if _unexplained(item, rule)}
     if not lost:
         return findings
-    passed = {pair_of(item) for item in findings if item.rule == FULL_MTU.id and item.state == PASS} - lost
+    lossy = {pair_of(item) for item in findings if _unexplained(item, rule) and item.cause == LOSSY}
+    passed = {pair_of(item) for item in findings if item.rule == rule and item.state == PASS} - lost
     roots: list[Finding] = []
     below: dict[Pair, str] = {}
     while lost:
         suspects = _suspects(lost, passed, leaves)
         covered = max(suspects.values(), key=len)
         names = [name for name, pairs in suspects.items() if pairs == covered]
-        root = _root(names, covered, leaves, mtus)
+        if rule == FULL_MTU.id:
+            root = _root(names, covered, leaves, mtus)
+        else:
+            root = _cut(names, covered, leaves, "loses packets" if covered & lossy else "passes nothing")
         roots.append(root)
         below.update((pair, root.key) for pair in covered)
         lost -= covered
-    linked = tuple(replace(item, caused_by=below[pair_of(item)]) if _unexplained(item) else item for item in findings)
+    linked = tuple(
+        replace(item, caused_by=below[pair_of(item)]) if _unexplained(item, rule) else item for item in findings
+    )
     return (*linked, *roots)
 
 
-def _unexplained(finding: Finding) -> bool:
-    return finding.rule == FULL_MTU.id and finding.state == FAIL and finding.caused_by is None
+def _unexplained(finding: Finding, rule: str) -> bool:
+    return finding.rule == rule and finding.state == FAIL and finding.caused_by is None
 
 
 def _cabling(nodes: Mapping[str, NodeResult]) -> tuple[dict[End, tuple[str, ...]], dict[End, Optional[int]]]:
@@ -109,6 +135,33 @@ def _root(
         cause = "both leaves pass full-size packets elsewhere: an uplink or spine between them has a small MTU"
     return LEAF_MTU.broken(
         host, rail, expected=expected, found=lost, cause=cause, device=where, peer=_names(ends, host)
+    )
+
+
+def _cut(names: list[tuple[str, ...]], covered: set[Pair], leaves: Mapping[End, tuple[str, ...]], how: str) -> Finding:
+    ends = sorted({end for pair in covered for end in pair}, key=str)
+    kinds, host = {len(name) for name in names}, None
+    if kinds == {1}:
+        where = " or ".join(name[0] for name in sorted(names))
+        cause = f"leaf {where} {how}, or the port of a node on it: no pair over it is without fault"
+    elif kinds == {2}:
+        ports = sorted(names)
+        where = " or ".join(dict.fromkeys(leaf for name in ports for leaf in leaves.get((name[0], name[1]), ())))
+        host = ports[0][0] if len(ports) == 1 else None
+        nodes = " or ".join(name[0] for name in ports)
+        cause = f"the link between {nodes} and leaf {where} {how}: a bad cable or transceiver, or the leaf's port"
+    else:
+        where = f"between {' and '.join(names[0][:-1])}"
+        cause = f"the way {where} {how}: both are well with others, so an uplink, a route or a filter is at fault"
+    count = f"{len(covered)} {'pair fails' if len(covered) == 1 else 'pairs fail'}"
+    return PASSAGE.broken(
+        host,
+        ends[0][1],
+        expected="packets pass without loss",
+        found=count,
+        cause=cause,
+        device=where,
+        peer=_names(ends, host),
     )
 
 

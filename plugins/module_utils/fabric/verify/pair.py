@@ -51,6 +51,7 @@ BANDWIDTH = Rule(
     "fabric_spec.acceptance.bandwidth; perftest ib_write_bw",
 )
 
+LOSSY = "packets are lost on the way: a bad cable or transceiver, or an overrun queue"
 # Reasons of a PairResult (model/finding.py) under which nothing was sent or nothing is known.
 NOT_MEASURED = ("no_device", "no_address", "no_gid", "in_use", "not_run", "tool")
 SIZE = ("size_lost", "too_big", "local_mtu")
@@ -116,7 +117,7 @@ def _packets(
         return REACH.passed(host, rail, peer=peer), _too_small(result, size)
     blind = FULL_MTU.unknown(host, rail, expected=size, found="no answer to any size", peer=peer)
     if reason == "lossy":
-        cause = "packets are lost on the way: a bad cable or transceiver, or an overrun queue"
+        cause = LOSSY
     elif reason == "no_route":
         cause = f"{host} has no route to the peer on this rail"
     else:
