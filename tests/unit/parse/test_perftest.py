@@ -188,9 +188,8 @@ def test_what_is_not_perftest_is_refused(text):
 
 def test_two_lines_that_ran_into_one_are_no_result():
     line = next(line for line in fixture("write-bw-rxe").splitlines() if line.startswith(" 4096"))
-    for broken in (line + line, line.replace("0.018311", "0.000001")):
-        with pytest.raises(ParseError):
-            parse_perftest(fixture("write-bw-rxe").replace(line, broken))
+    with pytest.raises(ParseError):
+        parse_perftest(fixture("write-bw-rxe").replace(line, line + line))
 
 
 def test_a_second_run_does_not_hide_behind_the_first():

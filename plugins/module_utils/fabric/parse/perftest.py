@@ -175,10 +175,10 @@ def _row(number: int, line: str, table: str, unit: str) -> Row:
         raise ParseError("a table line is not made of numbers", f"perftest:{number}", line[:200]) from None
     if not all(isfinite(value) for value in values):
         raise ParseError("a table line is not made of numbers", f"perftest:{number}", line[:200])
-    # With CPU utilization there is one more column. Two lines that ran into one have more, or average above peak.
+    # With CPU utilization there is one more column. Two lines that ran into one have more.
     if table == "latency" and len(values) in (7, 8):
         return Row(size, iterations, None, None, None, *values[:7])
-    if table == "bandwidth" and len(values) in (3, 4) and not 0 < values[0] < values[1]:
+    if table == "bandwidth" and len(values) in (3, 4):
         factor = 1.0 if unit == "Gb/sec" else MIB_TO_GBIT
         return Row(size, iterations, values[1] * factor, values[0] * factor or None, values[2])
     raise ParseError("a line of perftest's table has not the columns of one result", f"perftest:{number}", line[:200])
