@@ -29,8 +29,8 @@ def other_spec(folder, change):
 
 
 def astray(spec):
-    """The way to the controller is a part of what rail0 reaches by its gateway."""
-    spec["units"]["su1"]["rail0"].update(gateway="10.100.0.254", aggregate="10.0.2.0/28")
+    """The controller is a part of what rail0 reaches by its gateway."""
+    spec["units"]["su1"]["rail0"].update(subnet="10.0.2.64/26", gateway="10.0.2.126", aggregate="10.0.2.0/25")
 
 
 def smaller(spec):
