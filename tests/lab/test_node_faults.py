@@ -14,14 +14,14 @@ pytestmark = pytest.mark.lab
 FAULTS = [
     ("wrong subnet", "ip address flush dev {rail0} scope global; ip address add 10.101.0.1/24 dev {rail0}",
      "rail.address", "rail0", "10.101.0.1/24"),
-    ("strict rp_filter", "sysctl -qw net.ipv4.conf.all.rp_filter=1 net.ipv4.conf.{rail0}.rp_filter=1",
+    ("strict rp_filter", "sysctl -qw net.ipv4.conf.{rail0}.rp_filter=1",
      "rail.sysctls", "rail0", "rp_filter"),
     ("ARP flux", "sysctl -qw net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.{rail1}.arp_ignore=0",
      "rail.sysctls", "rail1", "arp_ignore"),
     ("GID table without the address",
      "ports=/sys/class/infiniband/rxe_rail0/ports/1; cd $ports/gids;"
      "printf '0000:0000:0000:0000:0000:0000:0000:0000\\n' > /run/no-gid;"
-     "for gid in *; do grep -q ffff:0a64 $gid && mount --bind /run/no-gid $ports/gids/$gid; done",
+     "for gid in *; do if grep -q ffff:0a64 $gid; then mount --bind /run/no-gid $ports/gids/$gid; fi; done",
      "rail.gid", "rail0", "10.100.0.1"),
     ("memlock low", "echo '* hard memlock 64' > /etc/security/limits.d/zz-site.conf", "stack.memlock", None, "64"),
     ("module not loaded", "modprobe -r rdma_ucm", "stack.modules", None, "rdma_ucm"),
