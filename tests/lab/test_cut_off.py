@@ -66,7 +66,7 @@ def test_a_controller_that_is_gone_confirms_nothing(converged_lab, tmp_path):
         while not all(waits(converged_lab, node) for node in ("node1", "node2")):
             assert time.monotonic() < deadline, "no change began"
 
-    kill_at(converged_lab, tmp_path, "rail_network : Configure the rails", changing, other_spec(tmp_path, smaller))
+    kill_at(converged_lab, "rail_network : Configure the rails", changing, other_spec(tmp_path, smaller))
     deadline = time.monotonic() + 90
     for node in ("node1", "node2"):
         while waits(converged_lab, node):

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -90,26 +93,28 @@ def test_one_node_down_leaves_the_other_finished_and_the_run_says_so(lab):
 
 
 @pytest.mark.full
-def test_a_controller_killed_half_way_converges_on_the_next_run(lab, tmp_path):
+def test_a_controller_killed_half_way_converges_on_the_next_run(lab):
     lab.reset()
     converged = ConvergedLab(lab)
     for task in ("rdma_stack : Install the missing packages", "rail_network : Configure the rails"):
-        kill_at(converged, tmp_path, task)
+        kill_at(converged, task)
     assert converged.playbook("site.yml").report["verdict"] == "pass"
     assert converged.playbook("site.yml").changed() == NOTHING
 
 
 @pytest.mark.full
-def test_a_node_reset_half_way_converges_on_the_next_run(lab, tmp_path):
+def test_a_node_reset_half_way_converges_on_the_next_run(lab):
     lab.reset()
     converged = ConvergedLab(lab)
-    kill_at(converged, tmp_path, "rail_network : Configure the rails", lambda: lab.hard_reset("node1"))
+    kill_at(converged, "rail_network : Configure the rails", lambda: lab.hard_reset("node1"))
     assert converged.playbook("site.yml").report["verdict"] == "pass"
     assert converged.playbook("site.yml").changed() == NOTHING
 
 
-def kill_at(converged, folder, task, first=lambda: None, arguments=()):
+def kill_at(converged, task, first=lambda: None, arguments=()):
     """Start site.yml and, a moment after ``task`` began, do ``first`` and kill the controller with all its children."""
+    # Short, because the sockets of shared connections go there: their paths are limited to about 100 characters.
+    folder = Path(tempfile.mkdtemp(prefix="rw-"))
     with subprocess.Popen(
         converged.command(folder, "site.yml", *arguments),
         cwd=ROOT,
@@ -124,4 +129,5 @@ def kill_at(converged, folder, task, first=lambda: None, arguments=()):
         time.sleep(3)
         first()
         os.killpg(process.pid, signal.SIGKILL)
+    shutil.rmtree(folder, ignore_errors=True)
     assert seen, f"site.yml never came to {task}"
