@@ -37,8 +37,8 @@ def test_a_healthy_fabric_is_proved(converged_lab):
         assert pair["device"] == f"rxe_{pair['rail']}"
         assert pair["gid"].startswith("0000:0000:0000:0000:0000:ffff:0a64:")
         assert pair["netdev"] == converged_lab.netdev(pair["host"], pair["rail"])
-        # The leaves shape to 20 Mbit/s, and an emulated node's clock is not exact: much more would be another path, less
-        # than the acceptance a broken one.
+        # The leaves shape to 20 Mbit/s, and an emulated clock is not exact: much more would be another path,
+        # less than the acceptance a broken one.
         assert 0.015 < pair["value"] < 0.03
     for node in NODES:
         left = converged_lab.lab.run(node, ["pgrep", "ib_write_bw"], check=False)
