@@ -8,9 +8,11 @@ import dataclasses
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import Optional
 
 import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model import base
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.base import Model
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Gid, Neighbour, Unread
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.records import (
@@ -127,6 +129,7 @@ def test_a_health_check_imports_nothing_heavy():
     core = "ansible_collections.railwright.fabric.plugins.module_utils.fabric"
     heavy = "argparse dataclasses inspect ipaddress logging subprocess tempfile urllib"
     code = f"import sys, {core}.agent.check; print(*[name for name in {heavy.split()!r} if name in sys.modules])"
-    path = f"import sys; sys.path[:0] = {[path for path in sys.path if path.endswith('collections')]!r}; "
+    root = Path(base.__file__).parents[7]  # the folder that holds ansible_collections
+    path = f"import sys; sys.path.insert(0, {str(root)!r}); "
     done = subprocess.run([sys.executable, "-IS", "-c", path + code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -17,6 +17,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.fac
     Unread,
 )
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Bond, DeviceMatch, PortIntent
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.plan import Plan
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.naming import (
     NamingState,
     link_path,
@@ -126,7 +127,7 @@ def test_after_the_boot_there_is_nothing_to_say(live):
 
 
 def test_without_names_nothing_is_read_or_written():
-    assert plan(rail(0), node=NodeFacts()) == type(plan())("naming")
+    assert plan(rail(0), node=NodeFacts()) == Plan("naming")
 
 
 def test_files_of_an_earlier_spec_go():

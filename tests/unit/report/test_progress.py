@@ -74,6 +74,8 @@ def test_a_run_shows_it_and_others_do_not(tmp_path):
     argv = [sys.executable, "-m", "ansible", "playbook", "-i", hosts, "-c", "local", "-f", "20", "play.yml"]
     argv += ["-e", f"ansible_python_interpreter={sys.executable}"]
     environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
+    # An installed collection has no ansible.cfg beside it.
+    environment["ANSIBLE_CALLBACKS_ENABLED"] = "railwright.fabric.progress"
     done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Long: 20 of 20 nodes, " in done.stdout

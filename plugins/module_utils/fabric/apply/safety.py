@@ -211,4 +211,5 @@ def _program() -> str:
     source = loader.get_source(undo.__name__) if loader is not None and hasattr(loader, "get_source") else None
     if source is None:
         raise ApplyError("the source of the undo program is not at hand", undo.__name__)
-    return str(source)
+    # Some loaders hand out what the file holds, undecoded.
+    return source.decode() if isinstance(source, bytes) else str(source)
