@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.railwright.fabric.plugins.plugin_utils import progress
 from ansible_collections.railwright.fabric.plugins.plugin_utils.progress import Progress, span
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,6 +77,7 @@ def test_a_run_shows_it_and_others_do_not(tmp_path):
     environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
     # An installed collection has no ansible.cfg beside it.
     environment["ANSIBLE_CALLBACKS_ENABLED"] = "railwright.fabric.progress"
+    environment["ANSIBLE_COLLECTIONS_PATH"] = str(Path(progress.__file__).parents[5])
     done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Long: 20 of 20 nodes, " in done.stdout
