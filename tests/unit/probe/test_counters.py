@@ -36,12 +36,6 @@ def test_what_cannot_be_read_is_left_out(tmp_path):
     assert found["mlx5_0/1"] == {}
 
 
-def test_growth():
-    before = {"a/1": {"link_downed": 1, "np_cnp_sent": 5, "symbol_error": 9, "port_rcv_errors": 4}, "b/1": {}}
-    after = {"a/1": {"link_downed": 3, "np_cnp_sent": 5, "symbol_error": 0, "rp_cnp_handled": 6}, "c/1": {}}
-    assert counters.growth(before, after) == {"a/1": {"link_downed": 2}}
-
-
 @pytest.mark.parametrize(
     ("name", "value", "end"),
     [

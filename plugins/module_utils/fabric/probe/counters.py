@@ -73,18 +73,6 @@ def sample(port: Port, facts: NodeFacts) -> Sample:
     return found
 
 
-def growth(before: Sample, after: Sample) -> Sample:
-    """What grew between two samples; a counter that a reset made smaller did not, and one at its end cannot.
-
-    Places and counters that are in one of the samples only are left out.
-    """
-    grown: Sample = {}
-    for place in before.keys() & after.keys():
-        was, now = before[place], after[place]
-        grown[place] = {name: now[name] - was[name] for name in was.keys() & now.keys() if now[name] > was[name]}
-    return grown
-
-
 def is_saturated(name: str, value: int) -> bool:
     """Whether a counter is at its end, so that it tells nothing about what happens now."""
     return value >= SATURATED.get(name, value + 1)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Optional, Sequence
 from ..errors import MissingError
 from ..model.facts import Filtered, Firewall, Netdev
 from ..parse.ip_address import HARDWARE
+from ..resolve.derive import FIRST_TEST_PORT, ROCE_PORT
 from .collect import Reader
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 NFT = ("nft", "-j", "-t", "list", "ruleset")
 # RoCE v2 (IANA: roce), and the ports that tests of bandwidth and latency listen on: perftest's own and our first one.
 # A NIC takes RoCE before any filter of the kernel sees it; soft RoCE, and all that goes over TCP, passes the filters.
-PORTS = (("udp", 4791), ("tcp", 18515), ("tcp", 18600))
+PORTS = (("udp", ROCE_PORT), ("tcp", 18515), ("tcp", FIRST_TEST_PORT))
 _TOOLS = {"ip": "iptables", "ip6": "ip6tables"}
 _TABLES = ("filter", "raw", "mangle")
 

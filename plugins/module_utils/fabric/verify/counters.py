@@ -9,6 +9,7 @@ from typing import Mapping, Optional
 from ..model.facts import NodeFacts
 from ..model.finding import Finding
 from ..model.intent import NodeIntent
+from ..probe.counters import CARRIER, is_saturated
 from ..resolve.bind import BoundRail, bind
 from .rule import Rule
 
@@ -29,19 +30,12 @@ FATAL = ("link_downed", "excessive_buffer_overrun_errors", "local_link_integrity
 RATES = {"symbol_error": 10.0, "link_error_recovery": 5 / 60, "roce_slow_restart": 10.0}
 # Signs of loss: not fatal, but none of them belongs to a quiet lossless rail.
 SIGNS = ("out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rx_icrc_encapsulated", "port_rcv_errors")
-CARRIER, CARRIER_CHANGES = "carrier_changes", 2
-# Queue counters of mlx5 have 32 bits and wrap (drivers/infiniband/hw/mlx5/counters.c); those of the port stop at their
-# end (drivers/infiniband/core/sysfs.c, PORT_PMA_ATTR()).
+CARRIER_CHANGES = 2
+# The counters with a bound: one that no bound is set on is not judged, at its end or not.
+_JUDGED = frozenset((*FATAL, *RATES, *SIGNS, CARRIER))
+# Queue counters of mlx5 have 32 bits and wrap (drivers/infiniband/hw/mlx5/counters.c).
 _WRAP = 1 << 32
 _WRAPPING = ("out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rnr_nak_retry_err", "rx_icrc_encapsulated")
-_ENDS = {
-    "symbol_error": 0xFFFF,
-    "link_error_recovery": 0xFF,
-    "link_downed": 0xFF,
-    "port_rcv_errors": 0xFFFF,
-    "local_link_integrity_errors": 0xF,
-    "excessive_buffer_overrun_errors": 0xF,
-}
 
 
 def judge(intent: NodeIntent, facts: NodeFacts, before: Sample, after: Sample, seconds: float) -> tuple[Finding, ...]:
@@ -67,9 +61,9 @@ def _rail(host: str, rail: BoundRail, before: Sample, after: Sample, seconds: fl
     for place in read:
         for counter, now in after[place].items():
             was = before[place].get(counter)
-            if was is None:
+            if was is None or counter not in _JUDGED:
                 continue
-            if was >= _ENDS.get(counter, was + 1):
+            if is_saturated(counter, was):
                 full.append(f"{place} {counter} is at its end, {was}")
                 continue
             gained = grown(counter, was, now)

@@ -14,6 +14,7 @@ from ...model.network import BOND, PORT, VLAN, Link
 from ...model.plan import Action, Run, WriteFile
 from ...ports import Port
 from ..links import bond_options
+from .match import about, identity
 
 FOLDER = "/etc/systemd/network"
 # Number 10 comes before what distributions and images put there as a fallback (…-wired, 99-…).
@@ -42,14 +43,7 @@ class Networkd:
 
     def netdevs(self, texts: tuple[str, ...], netdevs: tuple[Netdev, ...]) -> tuple[Netdev, ...]:
         """See ``NetworkProvider``: those whose match we would write as it stands there."""
-        lines = [text.splitlines() for text in texts]
-        return tuple(
-            netdev
-            for netdev in netdevs
-            if any(
-                all(line in text for line in _match(netdev, netdevs)) or f"Name={netdev.name}" in text for text in lines
-            )
-        )
+        return about(texts, netdevs, lambda netdev: _match(netdev, netdevs), "Name")
 
     def render(self, links: tuple[Link, ...], netdevs: tuple[Netdev, ...]) -> tuple[WriteFile, ...]:
         """See ``NetworkProvider``.
@@ -158,15 +152,9 @@ def _rule(rule: RoutingRule) -> list[str]:
 
 
 def _match(netdev: Netdev, others: tuple[Netdev, ...]) -> list[str]:
-    """The rail's NIC by its place, as udev's path_id writes it; a MAC tells apart what shares one PCI function.
-
-    Two ports of one function and SR-IOV representors do. Without a PCI address the MAC is all there is.
-    """
+    """The rail's NIC by its place, as udev's path_id writes it, and by its MAC where that is needed."""
     if netdev.kind in (BOND, VLAN):
         return [f"Name={netdev.name}"]
-    mac = netdev.permanent_mac or netdev.mac or ""
-    if netdev.pci is None:
-        return [f"PermanentMACAddress={mac}"]
-    path = [f"Path=pci-{netdev.pci} *-pci-{netdev.pci}"]
-    shared = [other for other in others if other.pci == netdev.pci and other.name != netdev.name]
-    return [*path, f"PermanentMACAddress={mac}"] if shared else path
+    pci, by_mac = identity(netdev, others)
+    path = [f"Path=pci-{pci} *-pci-{pci}"] if pci is not None else []
+    return [*path, f"PermanentMACAddress={netdev.permanent_mac or netdev.mac or ''}"] if by_mac else path

@@ -17,6 +17,7 @@ from ...ports import Port
 from ...resolve.prefix import family
 from ...resolve.routes import MAIN
 from ..links import bond_options
+from .match import about, identity
 
 FOLDER, SUFFIX = "/etc/NetworkManager/system-connections", ".nmconnection"
 CONF_FOLDER, CONF_SUFFIX = "/etc/NetworkManager/conf.d", ".conf"
@@ -80,15 +81,7 @@ class NetworkManager:
 
     def netdevs(self, texts: tuple[str, ...], netdevs: tuple[Netdev, ...]) -> tuple[Netdev, ...]:
         """See ``NetworkProvider``: those whose match we would write as it stands there."""
-        lines = [text.splitlines() for text in texts]
-        return tuple(
-            netdev
-            for netdev in netdevs
-            if any(
-                all(line in text for line in _match(netdev, netdevs)) or f"interface-name={netdev.name}" in text
-                for text in lines
-            )
-        )
+        return about(texts, netdevs, lambda netdev: _match(netdev, netdevs), "interface-name")
 
     def render(self, links: tuple[Link, ...], netdevs: tuple[Netdev, ...]) -> tuple[WriteFile, ...]:
         """See ``NetworkProvider``.
@@ -224,15 +217,9 @@ def _rule(rule: RoutingRule) -> str:
 
 
 def _match(netdev: Netdev, others: Sequence[Netdev]) -> list[str]:
-    """The rail's NIC by its place, as udev's path_id writes it; a MAC tells apart what shares one PCI function.
-
-    Two ports of one function and SR-IOV representors do. Without a PCI address the MAC is all there is.
-    """
+    """The rail's NIC by its place, as udev's path_id writes it, and by its MAC where that is needed."""
     if netdev.kind in (BOND, VLAN):
         return [f"interface-name={netdev.name}"]
-    mac = f"mac-address={_mac(netdev)}"
-    if netdev.pci is None:
-        return [mac]
-    path = f"path=pci-{netdev.pci};*-pci-{netdev.pci};"
-    shared = [other for other in others if other.pci == netdev.pci and other.name != netdev.name]
-    return [path, mac] if shared else [path]
+    pci, by_mac = identity(netdev, others)
+    path = [f"path=pci-{pci};*-pci-{pci};"] if pci is not None else []
+    return [*path, f"mac-address={_mac(netdev)}"] if by_mac else path
