@@ -128,7 +128,7 @@ def test_ip_address():
     assert rail.addresses == first.addresses
     member = found[second.netdev]
     assert (member.mac, member.permanent_mac, member.master, member.kind) == (first.mac, second.mac, "bond0", None)
-    assert (found["bond0"].kind, found["bond0"].bond_mode, found["bond0"].permanent_mac) == ("bond", "802.3ad", None)
+    assert (found["bond0"].kind, found["bond0"].bond.mode, found["bond0"].permanent_mac) == ("bond", "802.3ad", None)
     assert (found["bond0.100"].lower, found["bond0.100"].vlan_id) == ("bond0", 100)
     assert (found["slow"].admin_up, found["slow"].carrier) == (False, None)
 

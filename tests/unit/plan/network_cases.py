@@ -84,9 +84,7 @@ def settled(case: str, manager: str) -> NodeFacts:
             # The kernel shows the hash policy of every bond, and its default is layer2.
             policy = link.bond.hash_policy if lacp else "layer2"
             rate = link.bond.lacp_rate if lacp else None
-            netdev = replace(
-                netdev, bond_mode=link.bond.mode, bond=BondState(link.bond.mode, rate, policy, link.bond.miimon_ms)
-            )
+            netdev = replace(netdev, bond=BondState(link.bond.mode, rate, policy, link.bond.miimon_ms))
         if link.master is not None:
             netdev = replace(netdev, mac=links[0].netdev.mac, bond_port=BondPortState("ACTIVE", "UP"))
         netdevs[link.name] = netdev

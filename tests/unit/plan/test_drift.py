@@ -62,7 +62,7 @@ def test_link(netdev, changes, setting):
 
 
 def test_bond_mode_is_fixed_for_life():
-    plan = drifted("rail0", bond=BondState("802.3ad", "fast", "layer2", 100), bond_mode="802.3ad")
+    plan = drifted("rail0", bond=BondState("802.3ad", "fast", "layer2", 100))
     assert plan.steps[0].before == "mode 802.3ad"
     assert commands(plan)[0] == "ip link delete dev rail0"
     assert f"vlan {TOP}" in settings(plan)
@@ -75,7 +75,7 @@ def test_bond_options_of_another_mode_do_not_matter():
 
 
 def test_an_option_that_is_not_known_does_not_take_the_bond_down():
-    assert drifted("rail0", bond=None, bond_mode=None).steps == ()
+    assert drifted("rail0", bond=None).steps == ()
 
 
 @pytest.mark.parametrize("changes", [{"vlan_id": 101}, {"lower": "ens9"}])

@@ -42,10 +42,10 @@ def bonded(vlan=None, legs=None, state=STATE, **bond):
     have = nodes.netdev(HARD, **changes)
     second = replace(have.netdevs[0], name="enp3s0", ifindex=20, pci="0000:03:00.0")
     address = HARD.netdevs[0].addresses
-    own = Netdev("rail0", 30, mtu=4200, carrier=True, admin_up=True, kind="bond", bond_mode=state.mode, bond=state)
+    own = Netdev("rail0", 30, mtu=4200, carrier=True, admin_up=True, kind="bond", bond=state)
     top = []
     if vlan is not None:
-        top = [replace(own, name="rail0.100", ifindex=31, kind="vlan", bond_mode=None, bond=None, **vlan)]
+        top = [replace(own, name="rail0.100", ifindex=31, kind="vlan", bond=None, **vlan)]
         top = [replace(item, addresses=address) for item in top]
     else:
         own = replace(own, addresses=address)

@@ -119,7 +119,6 @@ class Netdev(Model):
     lower: Optional[str] = None  # the device below a VLAN
     master: Optional[str] = None
     vlan_id: Optional[int] = None
-    bond_mode: Optional[str] = None
     bond: Optional[BondState] = None  # of a bond
     bond_port: Optional[BondPortState] = None  # of a port of a bond
     altnames: tuple[str, ...] = ()

@@ -60,7 +60,6 @@ def _netdev(entry: dict[str, Any], number: int) -> Optional[Netdev]:
         lower=_text(entry, "link", number) if kind in _ON_LOWER else None,
         master=_text(entry, "master", number),
         vlan_id=_number(data, "id", number) if kind == "vlan" else None,
-        bond_mode=_text(data, "mode", number) if kind == "bond" else None,
         bond=_bond(data, number) if kind == "bond" else None,
         bond_port=_bond_port(info, number) if info.get("info_slave_kind") == "bond" else None,
         altnames=_altnames(entry, number),

@@ -76,7 +76,7 @@ def _differences(link: Link, netdev: Netdev, links: tuple[Link, ...]) -> list[tu
         return [(f"VLAN {_text(netdev.vlan_id)} on {netdev.lower or 'unknown'}", made_of(link, links))]
     if link.kind != BOND or link.bond is None:
         return []
-    state = netdev.bond or BondState(mode=netdev.bond_mode)
+    state = netdev.bond or BondState()
     have = {
         "mode": state.mode,
         "miimon": None if state.miimon_ms is None else str(state.miimon_ms),

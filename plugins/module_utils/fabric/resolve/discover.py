@@ -135,7 +135,10 @@ def _candidate(facts: NodeFacts, device: RdmaDevice, port: RdmaPort, on_function
         members = tuple(sorted(found, key=lambda netdev: netdev.pci or ""))
         addresses = tuple(sorted({*addresses, *(netdev.pci for netdev in members if netdev.pci)}))
     rough = Candidate(port.link_layer or ETHERNET, addresses, port.number, rate_gbps=port.rate_gbps, numa=device.numa)
-    return replace(_describe(facts, rough, members, carrier), bond=carrier.bond_mode if carrier is not None else None)
+    return replace(
+        _describe(facts, rough, members, carrier),
+        bond=carrier.bond.mode if carrier is not None and carrier.bond is not None else None,
+    )
 
 
 def _describe(facts: NodeFacts, rough: Candidate, members: Sequence[Netdev], carrier: Optional[Netdev]) -> Candidate:

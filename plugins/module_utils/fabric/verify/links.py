@@ -103,7 +103,7 @@ def bond(view: View, rail: BoundRail) -> Optional[Finding]:
     unknown = [
         word
         for word, value in (
-            ("mode", own.bond_mode or (state.mode if state else None)),
+            ("mode", state.mode if state else None),
             ("MII monitoring interval", state.miimon_ms if state else None),
             ("state of its ports", all(port.netdev and port.netdev.bond_port for port in rail.ports) or None),
         )
@@ -126,7 +126,7 @@ Trouble = Optional[tuple[str, str, str]]
 
 
 def _mode(own: Netdev, want: Bond) -> Trouble:
-    mode = (own.bond.mode if own.bond is not None else None) or own.bond_mode
+    mode = own.bond.mode if own.bond is not None else None
     if mode is None or mode == want.mode:
         return None
     return f"{own.name} is {mode}", f"the bond's mode is {mode}, and its leaf ports are set for {want.mode}", own.name
