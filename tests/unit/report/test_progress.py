@@ -72,9 +72,11 @@ def test_a_run_shows_it_and_others_do_not(tmp_path):
         "    - name: Long\n      ansible.builtin.wait_for: {timeout: 10}\n"
     )
     hosts = ",".join(f"n{number}" for number in range(20)) + ","
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", hosts, "-c", "local", "-f", "20", "play.yml"]
+    argv = ["ansible-playbook", "-i", hosts, "-c", "local", "-f", "20", "play.yml"]
     argv += ["-e", f"ansible_python_interpreter={sys.executable}"]
     environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
+    # The directory of the interpreter, so that a run never picks up another Ansible.
+    environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     # An installed collection has no ansible.cfg beside it.
     environment["ANSIBLE_CALLBACKS_ENABLED"] = "railwright.fabric.progress"
     environment["ANSIBLE_COLLECTIONS_PATH"] = str(Path(progress.__file__).parents[5])
