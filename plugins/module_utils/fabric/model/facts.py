@@ -49,6 +49,9 @@ class RdmaPort(Model):
     sm_lid: Optional[int] = None
     netdev: Optional[str] = None
     gids: tuple[Gid, ...] = ()
+    cm_tos: Optional[int] = None  # RDMA-CM's default ToS byte; None: its configfs folder is not there, so nobody set it
+    cm_mode: Optional[str] = None  # RDMA-CM's default GID type: "RoCE v2" | "IB/RoCE v1"; None as above
+    traffic_class: Optional[int] = None  # of all queue pairs, where the driver has that file (OFED)
     counters: dict[str, int] = field(default_factory=dict)
     hw_counters: dict[str, int] = field(default_factory=dict)
 
@@ -224,6 +227,42 @@ class Module(Model):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class QosState(Model):
+    """Lossless settings of one physical netdev as they are.
+
+    ``None``: the driver has no such setting, or it could not be read; then ``unread`` says so with the netdev as
+    subject. Tuples of eight go by priority or by traffic class, sizes are in bytes.
+    """
+
+    netdev: str
+    dcbx: Optional[tuple[str, ...]] = None  # host | lld_managed | cee | ieee | static; () is firmware-owned
+    willing: Optional[bool] = None  # adopts the peer's ETS and PFC
+    trust: Optional[str] = None  # dscp | pcp
+    dscp_prio: Optional[tuple[tuple[int, int], ...]] = None  # (DSCP, priority), sorted; a DSCP may be there twice
+    prio_tc: Optional[tuple[int, ...]] = None
+    tsa: Optional[tuple[str, ...]] = None  # by TC: ets | strict | vendor | cbs
+    share: Optional[tuple[int, ...]] = None  # by TC, percent
+    tcs: Optional[int] = None  # how many traffic classes the NIC has
+    pfc: Optional[tuple[int, ...]] = None  # priorities with PFC on, sorted
+    pfc_classes: Optional[int] = None  # how many priorities can have PFC at once
+    cable_length_m: Optional[int] = None
+    buffer_size: Optional[tuple[int, ...]] = None
+    prio_buffer: Optional[tuple[int, ...]] = None
+    buffer_total: Optional[int] = None
+    pause_rx: Optional[bool] = None  # global pause (IEEE 802.3x)
+    pause_tx: Optional[bool] = None
+    pause_autoneg: Optional[bool] = None
+    ecn_np: Optional[tuple[int, ...]] = None  # priorities whose marks are answered with CNPs (notification point)
+    ecn_rp: Optional[tuple[int, ...]] = None  # priorities that slow down on CNPs (reaction point)
+    cnp_dscp: Optional[int] = None
+    cnp_priority: Optional[int] = None
+    dcqcn: Optional[dict[str, int]] = None  # other parameters, by the names of the driver's files
+    pfc_sent: Optional[tuple[int, ...]] = None  # PFC frames by priority since the driver was loaded
+    pfc_received: Optional[tuple[int, ...]] = None
+    offers: tuple[str, ...] = ()  # how it can be set: dcb | qos_sysfs | ecn_sysfs | cc_params | bnxt_cc | irdma_cc
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelEvent(Model):
     """Something that the kernel's log says about a NIC: how often, and its last text.
 
@@ -270,6 +309,7 @@ class System(Model):
     network_manager: Optional[str] = None  # systemd-networkd | netplan | NetworkManager | ifupdown
     virtual: Optional[bool] = None
     product: Optional[str] = None  # DMI's product name
+    lockdown: Optional[str] = None  # none | integrity | confidentiality; None where the kernel has no such thing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,6 +332,7 @@ class NodeFacts(Model):
     firewall: Optional[Firewall] = None  # None without an entry in unread: nothing filters
     services: Optional[tuple[Service, ...]] = None
     owners: Optional[tuple[Owner, ...]] = None
+    qos: Optional[tuple[QosState, ...]] = None  # of every netdev that is not management's
     optics: Optional[tuple[Module, ...]] = None  # read only when details are wanted, like all below
     statistics: Optional[dict[str, dict[str, int]]] = None  # the drivers' own counters (ethtool -S) by netdev
     kernel_log: Optional[tuple[KernelEvent, ...]] = None

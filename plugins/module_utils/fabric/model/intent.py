@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..records import dataclass
+from ..records import dataclass, field
 from .base import Model
 
 SCHEMA = 1
@@ -56,7 +56,12 @@ class TrafficClass(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Qos(Model):
-    """Lossless RoCE as one rail needs it. ``tos`` and ``traffic_class`` are bytes (DSCP << 2 | ECT)."""
+    """Lossless RoCE as one rail needs it. ``tos`` is a byte (DSCP << 2 | ECT), of IPv4's ToS and IPv6's traffic class.
+
+    ``dcqcn`` holds parameters of congestion control that the site sets, by the names of the driver's files. What is to
+    be done about others who own these settings: ``lldpad`` that runs and ``firmware_dcbx`` that owns the port are
+    refused, or stopped and taken over.
+    """
 
     profile: str  # pfc+dcqcn | pfc | dcqcn | lossy
     pfc: tuple[int, ...]  # lossless priorities
@@ -68,6 +73,38 @@ class Qos(Model):
     tos: int
     traffic_classes: tuple[TrafficClass, ...]
     cable_length_m: Optional[int] = None
+    dcqcn: dict[str, int] = field(default_factory=dict)
+    buffer_size: tuple[int, ...] = ()  # of the eight receive buffers, in bytes; () leaves them to the driver
+    prio_buffer: tuple[int, ...] = ()  # buffer of each priority; () leaves it to the driver
+    provider: str = "auto"  # auto | dcb | mlnx_qos
+    lldpad: str = "refuse"  # refuse | stop
+    firmware_dcbx: str = "refuse"  # refuse | take
+
+    @property
+    def dscp_prio(self) -> tuple[tuple[int, int], ...]:
+        """(DSCP, priority) that must be mapped, sorted."""
+        cnp = (
+            ((self.cnp_dscp, self.cnp_priority),) if self.cnp_dscp is not None and self.cnp_priority is not None else ()
+        )
+        return tuple(sorted(((self.data_dscp, self.data_priority), *cnp)))
+
+    @property
+    def prio_tc(self) -> tuple[int, ...]:
+        """Traffic class of each of the eight priorities."""
+        owner = {priority: entry.tc for entry in self.traffic_classes for priority in entry.priorities}
+        return tuple(owner[priority] for priority in range(8))
+
+    @property
+    def tsa(self) -> tuple[str, ...]:
+        """Transmission selection of each of the eight traffic classes; one that has no priority is strict."""
+        named = {entry.tc: entry.tsa for entry in self.traffic_classes}
+        return tuple(named.get(tc, "strict") for tc in range(8))
+
+    @property
+    def share(self) -> tuple[int, ...]:
+        """Percentage of each of the eight traffic classes, 0 for one that is not ets."""
+        named = {entry.tc: entry.share or 0 for entry in self.traffic_classes}
+        return tuple(named.get(tc, 0) for tc in range(8))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
