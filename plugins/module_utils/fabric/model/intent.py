@@ -60,7 +60,8 @@ class Qos(Model):
 
     ``dcqcn`` holds parameters of congestion control that the site sets, by the names of the driver's files. What is to
     be done about others who own these settings: ``lldpad`` that runs and ``firmware_dcbx`` that owns the port are
-    refused, or stopped and taken over.
+    refused, or stopped and taken over. Where the kernel's ``lockdown`` closes congestion control, that is refused, or
+    left to the NIC's own configuration.
     """
 
     profile: str  # pfc+dcqcn | pfc | dcqcn | lossy
@@ -79,6 +80,7 @@ class Qos(Model):
     provider: str = "auto"  # auto | dcb | mlnx_qos
     lldpad: str = "refuse"  # refuse | stop
     firmware_dcbx: str = "refuse"  # refuse | take
+    lockdown: str = "refuse"  # refuse | firmware
 
     @property
     def dscp_prio(self) -> tuple[tuple[int, int], ...]:

@@ -33,14 +33,44 @@ class Marking:
 
 
 @dataclass(frozen=True)
+class Buffers:
+    """Receive buffers of a NIC: bytes of each of the eight, and the one that each priority goes to."""
+
+    size: tuple[int, ...] = ()
+    priority: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class QosHost:
+    """How nodes are set, and what is done about others who own these settings."""
+
+    provider: str = "auto"  # auto | dcb | mlnx_qos
+    lldpad: str = "refuse"  # refuse | stop
+    firmware_dcbx: str = "refuse"  # refuse | take
+    lockdown: str = "refuse"  # refuse | firmware
+
+
+@dataclass(frozen=True)
 class QosSpec:
-    """Traffic classes and congestion control, defaults filled in; ``cnp`` is set under DCQCN only."""
+    """Traffic classes and congestion control. What depends on the NIC's make is left open where the spec is silent.
+
+    ``cnp`` is ``None`` without DCQCN, and where it follows from the NIC; so do ``traffic_classes`` that are ``()``.
+    """
 
     profile: str  # pfc+dcqcn | pfc | dcqcn | lossy
     data: Marking
-    traffic_classes: tuple[TrafficClass, ...]
+    pfc: tuple[int, ...] = ()
+    traffic_classes: tuple[TrafficClass, ...] = ()
     cnp: Optional[Marking] = None
+    dcqcn: dict[str, int] = field(default_factory=dict)
+    buffers: Buffers = Buffers()
+    host: QosHost = QosHost()
     cable_length: Optional[str] = None
+
+    @property
+    def with_dcqcn(self) -> bool:
+        """Whether switches mark and senders slow down."""
+        return "dcqcn" in self.profile
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Optional, Sequence
 
 from ..errors import SpecError
 from ..model.intent import NodeIntent
@@ -23,6 +23,7 @@ def resolve_all(spec: FabricSpec, hosts: Sequence[Host], subnet_managers: Sequen
     _check_numbers(hosts)
     intents = tuple(resolve(spec, host) for host in hosts)
     _check_addresses(spec, intents)
+    _check_cnps(intents)
     return intents
 
 
@@ -51,6 +52,27 @@ def _check_numbers(hosts: Sequence[Host]) -> None:
                 "Give each host of a unit its own",
             )
         owner[key] = host.name
+
+
+def _check_cnps(intents: Sequence[NodeIntent]) -> None:
+    """CNPs of a fabric have one priority: a leaf has one class for them, and would put others among the data."""
+    first: dict[str, tuple[Optional[int], str]] = {}
+    for intent in intents:
+        for rail in intent.rails:
+            if rail.qos is None:
+                continue
+            priority, where = (
+                rail.qos.cnp_priority,
+                f"{rail.name} of {intent.host} (driver {rail.driver or 'not named'})",
+            )
+            other, place = first.setdefault(rail.fabric, (priority, where))
+            if other != priority:
+                raise SpecError(
+                    f"NICs of two makes: {place} would send CNPs with priority {other}, "
+                    f"{where} with priority {priority}",
+                    f"fabric_spec.fabrics.{rail.fabric}.qos.cnp",
+                    remedy=f"Write cnp, for instance cnp: {{dscp: {rail.qos.cnp_dscp}, priority: {other}}}",
+                )
 
 
 def _check_addresses(spec: FabricSpec, intents: Sequence[NodeIntent]) -> None:

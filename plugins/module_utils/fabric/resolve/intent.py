@@ -10,7 +10,7 @@ from typing import Optional
 
 from ..errors import SpecError
 from ..model.codec import encode
-from ..model.intent import SCHEMA, InfiniBand, NodeIntent, PortIntent, RailIntent
+from ..model.intent import SCHEMA, InfiniBand, NodeIntent, PortIntent, Qos, RailIntent
 from ..model.spec import Fabric, FabricSpec, Host, Naming, Rail, RailHardware, UnitRail
 from ..records import replace
 from ..version import VERSION
@@ -91,7 +91,7 @@ def _rail(spec: FabricSpec, host: Host, index: int, rail: Rail) -> RailIntent:
         numa=hardware.numa,
         bond=rail.bond,
         vlan=rail.vlan.id if rail.vlan else None,
-        qos=qos.qos(fabric.qos) if fabric.qos else None,
+        qos=_qos(fabric, host, rail, hardware),
         infiniband=_infiniband(fabric),
     )
 
@@ -153,6 +153,12 @@ def _host_mtu(fabric: Fabric, mode: str) -> Optional[int]:
     if fabric.infiniband is None:
         return fabric.link.host_mtu
     return None if mode == "none" else derive.ipoib_mtu(fabric.infiniband.mtu)
+
+
+def _qos(fabric: Fabric, host: Host, rail: Rail, hardware: RailHardware) -> Optional[Qos]:
+    if fabric.qos is None:
+        return None
+    return qos.qos(fabric.qos, hardware.driver, f"fabric_spec.fabrics.{rail.fabric}.qos", f"{rail.name} of {host.name}")
 
 
 def _infiniband(fabric: Fabric) -> Optional[InfiniBand]:

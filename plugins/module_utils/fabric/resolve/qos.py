@@ -4,80 +4,127 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
 from ..errors import SpecError
 from ..model.codec import decode
-from ..model.intent import Qos
-from ..model.spec import QosSpec
+from ..model.intent import Qos, TrafficClass
+from ..model.spec import Marking, QosSpec
+from ..records import replace
+from .dcqcn import PARAMETERS
 from .derive import metres, traffic_byte
 
 PRIORITIES = range(8)  # IEEE 802.1Q: three bits
 
 # NVIDIA's recommendation for lossless RoCE ("Recommended Network Configuration Examples for RoCE Deployment"): data
-# DSCP 26 on priority 3, CNPs DSCP 48 on priority 6. Broadcom Thor2 maps CNPs to priority 7: a site sets cnp there.
+# DSCP 26 on priority 3, CNPs DSCP 48 on priority 6. Broadcom's NICs send CNPs on priority 7 by default (Juniper
+# Validated Design "AI Data Center Network with AMD Compute": Thor2, RoCE DSCP 26 priority 3, CNP DSCP 48 priority 7).
 DATA = {"dscp": 26, "priority": 3}
-CNP = {"dscp": 48, "priority": 6}
+CNP_DSCP = 48
+CNP_PRIORITY = {"bnxt_en": 7}
+NVIDIA_CNP_PRIORITY = 6
+
+# Drivers whose traffic classes have no gaps. E810: at most four, contiguous from 0, one of them with PFC (Intel irdma
+# README, "Priority Flow Control"; kernel Documentation/networking/device_drivers/ethernet/intel/ice.rst). Broadcom's
+# own setup does the same, 0 for the rest, 1 for RoCE, 2 for CNPs (bnxt_setupcc.sh), since the number of classes is
+# that of the highest one and may be as low as three (kernel drivers/net/ethernet/broadcom/bnxt/bnxt_dcb.c).
+CONTIGUOUS = ("ice", "bnxt_en")
+ICE_CLASSES = 4
 
 
 def load(raw: Any, place: str) -> QosSpec:
     """The section with its defaults.
 
-    :raises SpecError: for what contradicts itself.
+    :raises SpecError: for what contradicts itself, whatever NICs there are.
     """
     if not isinstance(raw, Mapping):
         raise SpecError("a mapping is expected", place, repr(raw))
-    section = {"data": DATA, **raw}
-    with_dcqcn = "dcqcn" in str(raw.get("profile"))
-    if with_dcqcn:
-        section.setdefault("cnp", CNP)
-    elif raw.get("cnp") is not None:
-        raise SpecError(
-            f"cnp belongs to DCQCN, which profile {raw.get('profile')} does not have",
-            f"{place}.cnp",
-            remedy="Remove cnp, or use a profile with dcqcn",
-        )
-    if raw.get("traffic_classes") is None:
-        section["traffic_classes"] = _default_classes(section)
-    section["traffic_classes"] = _expand_rest(section["traffic_classes"], f"{place}.traffic_classes")
+    section = {"data": DATA, **{key: value for key, value in raw.items() if value is not None}}
+    if "traffic_classes" in section:
+        section["traffic_classes"] = _expand_rest(section["traffic_classes"], f"{place}.traffic_classes")
     spec = decode(QosSpec, section, place, SpecError)
-    _check_markings(spec, place)
-    _check_classes(spec, f"{place}.traffic_classes")
+    _check_profile(spec, place)
+    if not spec.pfc and spec.profile.startswith("pfc"):
+        spec = replace(spec, pfc=(spec.data.priority,))
+    spec = replace(spec, pfc=tuple(sorted(set(spec.pfc))))
+    _check_pfc(spec, place)
+    if spec.cnp is not None:
+        _check_cnp(spec, spec.cnp, place)
+    if spec.traffic_classes:
+        _check_classes(spec, f"{place}.traffic_classes")
+    _check_dcqcn(spec, f"{place}.dcqcn")
+    _check_buffers(spec, f"{place}.buffers")
     return spec
 
 
-def qos(spec: QosSpec) -> Qos:
-    """What a rail gets of the section."""
-    data = spec.data.priority
+def qos(spec: QosSpec, driver: Optional[str] = None, place: str = "qos", whose: str = "") -> Qos:
+    """What a rail gets of the section.
+
+    :param driver: of the rail's NICs; without it they are taken for NVIDIA's.
+    :param whose: the rail and its host, for messages.
+    :raises SpecError: when the spec does not suit that NIC.
+    """
+    cnp = cnp_marking(spec, driver)
+    if cnp is not None:
+        _check_cnp(spec, cnp, place)
+    classes = spec.traffic_classes or default_classes(spec, cnp, driver)
+    if driver == "ice":
+        _check_ice(spec, classes, place, whose)
+    if spec.dcqcn and driver in CONTIGUOUS:
+        raise SpecError(
+            f"these are parameters of NVIDIA's NICs, and {whose or 'this one'} has driver {driver}",
+            f"{place}.dcqcn",
+            ", ".join(spec.dcqcn),
+            "Remove them, or give these hosts a fabric of their own",
+        )
     return Qos(
         profile=spec.profile,
-        pfc=(data,) if spec.profile.startswith("pfc") else (),
-        ecn=(data,) if spec.cnp is not None else (),
+        pfc=spec.pfc,
+        ecn=(spec.data.priority,) if cnp is not None else (),
         data_dscp=spec.data.dscp,
-        data_priority=data,
-        cnp_dscp=spec.cnp.dscp if spec.cnp else None,
-        cnp_priority=spec.cnp.priority if spec.cnp else None,
-        tos=traffic_byte(spec.data.dscp, spec.cnp is not None),
-        traffic_classes=spec.traffic_classes,
+        data_priority=spec.data.priority,
+        cnp_dscp=cnp.dscp if cnp else None,
+        cnp_priority=cnp.priority if cnp else None,
+        tos=traffic_byte(spec.data.dscp, cnp is not None),
+        traffic_classes=classes,
         cable_length_m=metres(spec.cable_length),
+        dcqcn=spec.dcqcn,
+        buffer_size=spec.buffers.size,
+        prio_buffer=spec.buffers.priority,
+        provider=spec.host.provider,
+        lldpad=spec.host.lldpad,
+        firmware_dcbx=spec.host.firmware_dcbx,
+        lockdown=spec.host.lockdown,
     )
 
 
-def _default_classes(section: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Half for data, half for the rest, and CNPs strictly first: they are few, and late ones are useless."""
-    data, cnp = (_priority(section.get(key)) for key in ("data", "cnp"))
-    classes: list[dict[str, Any]] = []
-    if data is not None:
-        classes.append({"tc": data, "priorities": [data], "tsa": "ets", "share": 50})
-    if cnp is not None and cnp != data:
-        classes.append({"tc": cnp, "priorities": [cnp], "tsa": "strict"})
-    free = next(tc for tc in PRIORITIES if tc not in (data, cnp))
-    classes.append({"tc": free, "priorities": "rest", "tsa": "ets", "share": 50})
-    return classes
+def cnp_marking(spec: QosSpec, driver: Optional[str]) -> Optional[Marking]:
+    """The marking of CNPs: the spec's, or the one that the NIC's maker uses; ``None`` without DCQCN."""
+    if spec.cnp is not None or not spec.with_dcqcn:
+        return spec.cnp
+    return Marking(CNP_DSCP, CNP_PRIORITY.get(driver or "", NVIDIA_CNP_PRIORITY))
 
 
-def _priority(marking: Any) -> Any:
-    return marking.get("priority") if isinstance(marking, Mapping) else None
+def default_classes(spec: QosSpec, cnp: Optional[Marking], driver: Optional[str] = None) -> tuple[TrafficClass, ...]:
+    """Equal shares for data and the rest, and CNPs strictly first: they are few, and late ones are useless.
+
+    Each lossless priority has a class of its own. A class has the number of its priority, where the NIC lets it.
+    """
+    own = tuple(dict.fromkeys((spec.data.priority, *spec.pfc)))
+    strict = (cnp.priority,) if cnp is not None else ()
+    rest = tuple(priority for priority in PRIORITIES if priority not in (*own, *strict))
+    if driver in CONTIGUOUS:
+        number = {priority: tc for tc, priority in enumerate((*own, *strict), 1)}
+        free = 0
+    else:
+        number = {priority: priority for priority in (*own, *strict)}
+        free = next(tc for tc in PRIORITIES if tc not in number)
+    share = 100 // (len(own) + 1)
+    return (
+        *(TrafficClass(number[priority], (priority,), "ets", share) for priority in own),
+        *(TrafficClass(number[priority], (priority,), "strict") for priority in strict),
+        TrafficClass(free, rest, "ets", 100 - share * len(own)),
+    )
 
 
 def _expand_rest(classes: Any, place: str) -> list[Any]:
@@ -92,18 +139,47 @@ def _expand_rest(classes: Any, place: str) -> list[Any]:
     return [{**entry, "priorities": rest} if entry.get("priorities") == "rest" else dict(entry) for entry in classes]
 
 
-def _check_markings(spec: QosSpec, place: str) -> None:
-    if spec.cnp is None:
-        return
-    if spec.cnp.priority == spec.data.priority:
+def _check_profile(spec: QosSpec, place: str) -> None:
+    """No key of a mechanism that the profile does not have."""
+    for key, word, there in (
+        ("cnp", "dcqcn", spec.cnp is not None),
+        ("dcqcn", "dcqcn", bool(spec.dcqcn)),
+        ("pfc", "pfc", bool(spec.pfc)),
+    ):
+        if there and word not in spec.profile:
+            raise SpecError(
+                f"{key} belongs to {word.upper()}, which profile {spec.profile} does not have",
+                f"{place}.{key}",
+                remedy=f"Remove {key}, or use a profile with {word}",
+            )
+
+
+def _check_pfc(spec: QosSpec, place: str) -> None:
+    wrong = [priority for priority in spec.pfc if priority not in PRIORITIES]
+    if wrong:
+        raise SpecError("priorities are 0 to 7", f"{place}.pfc", str(wrong[0]))
+    if spec.pfc and spec.data.priority not in spec.pfc:
         raise SpecError(
-            "CNPs must not share the priority of the data that they slow down",
-            f"{place}.cnp.priority",
-            str(spec.cnp.priority),
-            "Use another priority, 6 for NVIDIA and 7 for Broadcom NICs",
+            f"the data's priority {spec.data.priority} is not among the lossless ones",
+            f"{place}.pfc",
+            str(list(spec.pfc)),
+            "Add it, or leave pfc out",
         )
-    if spec.cnp.dscp == spec.data.dscp:
-        raise SpecError("data and CNPs cannot have the same DSCP", f"{place}.cnp.dscp", str(spec.cnp.dscp))
+
+
+def _check_cnp(spec: QosSpec, cnp: Marking, place: str) -> None:
+    stated = "" if spec.cnp is not None else " (the default of its NIC)"
+    wrong = "share the priority of the data that they slow down" if cnp.priority == spec.data.priority else ""
+    wrong = wrong or ("be in a lossless class" if cnp.priority in spec.pfc else "")
+    if wrong:
+        raise SpecError(
+            f"CNPs must not {wrong}{stated}",
+            f"{place}.cnp.priority",
+            str(cnp.priority),
+            "Write cnp with another priority, 6 for NVIDIA and 7 for Broadcom NICs",
+        )
+    if cnp.dscp == spec.data.dscp:
+        raise SpecError(f"data and CNPs cannot have the same DSCP{stated}", f"{place}.cnp.dscp", str(cnp.dscp))
 
 
 def _check_classes(spec: QosSpec, place: str) -> None:
@@ -123,6 +199,16 @@ def _check_classes(spec: QosSpec, place: str) -> None:
                     f"priority {priority} is in traffic classes {owner[priority]} and {entry.tc}", f"{where}.priorities"
                 )
             owner[priority] = entry.tc
+        lossless = [priority for priority in entry.priorities if priority in spec.pfc]
+        if lossless and len(lossless) != len(entry.priorities):
+            lossy = next(priority for priority in entry.priorities if priority not in spec.pfc)
+            raise SpecError(
+                f"lossless priority {lossless[0]} shares its traffic class with lossy priority {lossy}: what pauses "
+                "the one holds up the other",
+                f"{where}.priorities",
+                str(list(entry.priorities)),
+                "Give lossless priorities classes of their own",
+            )
     missing = [str(priority) for priority in PRIORITIES if priority not in owner]
     if missing:
         raise SpecError(
@@ -132,3 +218,44 @@ def _check_classes(spec: QosSpec, place: str) -> None:
     # IEEE 802.1Qaz: the bandwidth percentages of the ETS classes add up to 100.
     if shares and sum(shares) != 100:
         raise SpecError("the shares of the ets classes must add up to 100", place, str(sum(shares)))
+
+
+def _check_ice(spec: QosSpec, classes: tuple[TrafficClass, ...], place: str, whose: str) -> None:
+    nic = f"{whose or 'this NIC'} is an Intel E810 (driver ice), which has"
+    remedy = "Leave traffic_classes out, or give these hosts a fabric of their own"
+    if len(spec.pfc) > 1:
+        raise SpecError(f"{nic} one lossless class at most", f"{place}.pfc", str(list(spec.pfc)), "Name one priority")
+    numbers = sorted(entry.tc for entry in classes)
+    if numbers != list(range(len(numbers))):
+        raise SpecError(f"{nic} traffic classes without gaps, from 0", f"{place}.traffic_classes", str(numbers), remedy)
+    if len(numbers) > ICE_CLASSES:
+        raise SpecError(
+            f"{nic} {ICE_CLASSES} traffic classes at most", f"{place}.traffic_classes", str(len(numbers)), remedy
+        )
+
+
+def _check_dcqcn(spec: QosSpec, place: str) -> None:
+    for name, number in spec.dcqcn.items():
+        known = PARAMETERS.get(name)
+        if known is None:
+            raise SpecError("there is no such parameter", place, name, f"Known are {', '.join(PARAMETERS)}")
+        if not known.least <= number <= known.most:
+            raise SpecError(f"a value from {known.least} to {known.most} is expected", f"{place}.{name}", str(number))
+
+
+def _check_buffers(spec: QosSpec, place: str) -> None:
+    size, priority = spec.buffers.size, spec.buffers.priority
+    for key, values in (("size", size), ("priority", priority)):
+        if values and len(values) != len(PRIORITIES):
+            raise SpecError("eight numbers are expected", f"{place}.{key}", str(list(values)))
+    wrong = [buffer for buffer in priority if buffer not in PRIORITIES]
+    if wrong:
+        raise SpecError("buffers are 0 to 7", f"{place}.priority", str(wrong[0]))
+    lossless = {priority[number] for number in spec.pfc} if priority else set()
+    for number, buffer in enumerate(priority):
+        if number not in spec.pfc and buffer in lossless:
+            raise SpecError(
+                f"lossy priority {number} shares receive buffer {buffer} with a lossless one", f"{place}.priority"
+            )
+        if size and not size[buffer]:
+            raise SpecError(f"priority {number} goes to buffer {buffer}, which has no room", f"{place}.size")
