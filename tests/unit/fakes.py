@@ -18,8 +18,9 @@ class FakePort:
 
     ``tools`` maps an argv (one string, words separated by spaces) or its first words to a reply: the output, a pair
     (exit code, output and error text), ``"hangs"``, or a function of the port that does something and returns one of
-    these. A tool without a reply is not installed. ``links`` maps paths to what they resolve to. ``calls``, ``writes``
-    and ``removed`` record, in order; ``on_write`` may raise, as a full disk or a kill would.
+    these. A tool without a reply is not installed. ``links`` maps paths to what they resolve to. ``dcbs`` and
+    ``pauses`` hold what the kernel answers by netdev (tests/unit/dcb.py). ``calls``, ``writes`` and ``removed`` record,
+    in order; ``on_write`` may raise, as a full disk or a kill would.
     """
 
     def __init__(
@@ -31,6 +32,8 @@ class FakePort:
             self.files[path] = data.encode() if isinstance(data, str) else data
         self.tools: dict[str, Reply] = dict(tools or {})
         self.modes: dict[str, int] = {}
+        self.dcbs: dict[str, bytes] = {}
+        self.pauses: dict[str, bytes] = {}
         self.calls: list[str] = []
         self.writes: list[str] = []
         self.removed: list[str] = []
@@ -98,6 +101,16 @@ class FakePort:
         if not self.exists(path):
             raise MissingError("no such file", path)
         return posixpath.normpath(self.links.get(path, path))
+
+    def dcb(self, netdev: str) -> bytes:
+        if netdev not in self.dcbs:
+            raise MissingError("the driver has no such thing", f"DCB of {netdev}")
+        return self.dcbs[netdev]
+
+    def ethtool(self, netdev: str, request: bytes) -> bytes:
+        if netdev not in self.pauses:
+            raise MissingError("the driver has no such thing", f"ethtool of {netdev}")
+        return self.pauses[netdev]
 
     def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         self.on_write(path)

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
-from typing import TYPE_CHECKING, Optional, Protocol, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Sequence, Union
 
 from .errors import HungError, MissingError, ReadError
 from .records import dataclass
@@ -61,6 +62,18 @@ class Port(Protocol):
 
     def mode(self, path: str) -> int:
         """Permission bits of a file."""
+
+    def dcb(self, netdev: str) -> bytes:
+        """The kernel's reply to DCB_CMD_IEEE_GET for a netdev, a whole netlink message: parse/dcbnl.py reads it.
+
+        :class:`MissingError` when the driver has no DCB.
+        """
+
+    def ethtool(self, netdev: str, request: bytes) -> bytes:
+        """What ioctl SIOCETHTOOL makes of a structure of linux/ethtool.h, which begins with its command.
+
+        The structure holds all the room that the answer needs. :class:`MissingError` when the driver lacks it.
+        """
 
     def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         """Write a file."""
@@ -192,6 +205,18 @@ class LocalPort(_Tree):
             tuple(argv), process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
         )
 
+    def dcb(self, netdev: str) -> bytes:
+        """See :class:`Port`."""
+        from . import kernel  # noqa: PLC0415 - a recorded node asks no kernel
+
+        return kernel.dcb(netdev)
+
+    def ethtool(self, netdev: str, request: bytes) -> bytes:
+        """See :class:`Port`."""
+        from . import kernel  # noqa: PLC0415 - a recorded node asks no kernel
+
+        return kernel.ethtool(netdev, request)
+
     def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         """Write a file: atomically on a real file system, in place below /sys, /proc and debugfs."""
         data = text.encode() if isinstance(text, str) else text
@@ -235,10 +260,13 @@ class LocalPort(_Tree):
 
 
 class RecordedPort(_Tree):
-    """A recorded node: a directory that holds parts of its file system, and ``commands.json``.
+    """A recorded node: a directory that holds parts of its file system, ``commands.json`` and ``kernel.json``.
 
     ``commands.json`` is a list of ``{"argv": [...], "rc": 0, "out": "...", "err": "..."}``; an entry with
-    ``"hangs": true`` never returned. A command that was not recorded counts as not installed. Writing is refused.
+    ``"hangs": true`` never returned. A command that was not recorded counts as not installed. ``kernel.json`` holds
+    what the kernel said of a netdev, ``{"dcb": {"eth0": "<hex>"}, "ethtool": {"eth0": {"18": "<hex>"}}}``, the latter
+    by ethtool's command; a number instead of hex digits is the errno that it refused with, and what is not there is
+    not supported. Writing is refused.
     """
 
     def __init__(self, root: str) -> None:
@@ -249,6 +277,11 @@ class RecordedPort(_Tree):
             with open(listing, encoding="utf-8") as stream:
                 for entry in json.load(stream):
                     self._commands[tuple(entry["argv"])] = entry
+        self._kernel: dict[str, dict[str, Any]] = {}
+        listing = os.path.join(root, "kernel.json")
+        if os.path.exists(listing):
+            with open(listing, encoding="utf-8") as stream:
+                self._kernel = json.load(stream)
 
     def run(self, argv: Sequence[str], timeout: float = TIMEOUT_S, stdin: Optional[str] = None) -> Completed:
         """The recorded result of a command."""
@@ -261,6 +294,15 @@ class RecordedPort(_Tree):
         rc = entry.get("rc", 0)
         return Completed(tuple(argv), int(str(rc)), str(entry.get("out", "")), str(entry.get("err", "")))
 
+    def dcb(self, netdev: str) -> bytes:
+        """The recorded reply."""
+        return _recorded(f"DCB of {netdev}", self._kernel.get("dcb", {}).get(netdev))
+
+    def ethtool(self, netdev: str, request: bytes) -> bytes:
+        """The recorded answer to the request's command."""
+        answers = self._kernel.get("ethtool", {}).get(netdev, {})
+        return _recorded(f"ethtool of {netdev}", answers.get(str(int.from_bytes(request[:4], sys.byteorder))))
+
     def write(self, path: str, text: Union[str, bytes], mode: int = 0o644) -> None:
         """Refused: a recording does not change."""
         raise ReadError("a recorded node cannot be written", path)
@@ -268,6 +310,14 @@ class RecordedPort(_Tree):
     def remove(self, path: str) -> None:
         """Refused: a recording does not change."""
         raise ReadError("a recorded node cannot be written", path)
+
+
+def _recorded(place: str, answer: Union[str, int, None]) -> bytes:
+    if isinstance(answer, str):
+        return bytes.fromhex(answer)
+    if answer is None:
+        raise MissingError("the driver has no such thing", place)
+    raise ReadError(os.strerror(answer), place)
 
 
 def _read_error(path: str, error: OSError) -> ReadError:

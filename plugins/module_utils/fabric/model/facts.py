@@ -51,7 +51,7 @@ class RdmaPort(Model):
     gids: tuple[Gid, ...] = ()
     cm_tos: Optional[int] = None  # RDMA-CM's default ToS byte; None: its configfs folder is not there, so nobody set it
     cm_mode: Optional[str] = None  # RDMA-CM's default GID type: "RoCE v2" | "IB/RoCE v1"; None as above
-    traffic_class: Optional[int] = None  # of all queue pairs, where the driver has that file (OFED)
+    traffic_class: Optional[int] = None  # of all queue pairs, where the driver has that file (OFED); -1: none is set
     counters: dict[str, int] = field(default_factory=dict)
     hw_counters: dict[str, int] = field(default_factory=dict)
 
@@ -206,6 +206,7 @@ class Service(Model):
     name: str
     state: Optional[str] = None  # active | inactive | failed | activating
     memlock: Optional[int] = None
+    enabled: Optional[bool] = None  # starts at boot; told of the node agent's unit alone
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from .ip import ip
 from .management import management
 from .netdev import netdevs
 from .pci import pci
+from .qos import qos
 from .rdma import rdma
 from .services import services
 from .sysctl import sysctls
@@ -52,6 +53,7 @@ def probe(port: Port, detail: bool = False, session: Optional[str] = None, *, ju
         firewall=_firewall(reader, found, untouched, modules) if judged else None,
         services=services(reader) if judged else None,
         owners=_owners(reader, found, untouched, node.network_manager) if judged else None,
+        qos=qos(reader, found, untouched),
         accelerators=accelerators,
         unread=tuple(reader.unread),
     )

@@ -8,13 +8,14 @@ from typing import Any, Callable, Optional
 
 from ..errors import MissingError, ReadError
 from ..model.facts import Gid, RdmaDevice, RdmaPort
-from ..parse import rdma_link, sysfs
+from ..parse import qos_files, rdma_link, sysfs
 from ..parse.text import guid, is_zero
 from ..records import replace
 from .collect import Reader
 from .merge import merge_devices, settle
 
 _CLASS = "/sys/class/infiniband"
+_CM = "/sys/kernel/config/rdma_cm"  # kernel Documentation/ABI/testing/configfs-rdma_cm
 _EMPTY = b"0000:0000:0000:0000:0000:0000:0000:0000\n"
 _SOFT_DRIVERS = {"rxe": "rdma_rxe", "siw": "siw"}
 
@@ -35,7 +36,8 @@ def rdma(reader: Reader, detail: bool, verbs: bool) -> Optional[tuple[RdmaDevice
     except ReadError as error:
         reader.note(error, "rdma")
         return None
-    devices = tuple(_device(reader, name, detail) for name in sorted(names, key=natural))
+    managed = frozenset(reader.names(_CM, "rdma"))
+    devices = tuple(_device(reader, name, detail, name in managed) for name in sorted(names, key=natural))
     if not devices:
         return ()
     links = reader.tool(("rdma", "-j", "link", "show"), rdma_link.parse, "rdma")
@@ -58,7 +60,8 @@ def natural(name: str) -> tuple[str, int, str]:
     return head, int(name[len(head) :] or 0), name
 
 
-def _device(reader: Reader, name: str, detail: bool) -> RdmaDevice:
+def _device(reader: Reader, name: str, detail: bool, managed: bool) -> RdmaDevice:
+    """One device; ``managed``: somebody made RDMA-CM's folder for it, without which it has no settings."""
     base = f"{_CLASS}/{name}"
     real = reader.attempt(name, lambda: reader.port.realpath(base)) or ""
     home = real.rpartition("/infiniband/")[0]
@@ -80,11 +83,11 @@ def _device(reader: Reader, name: str, detail: bool) -> RdmaDevice:
         pcie_path=place.path,
         numa=place.numa,
         parent=parent,
-        ports=tuple(_port(reader, name, int(number), detail) for number in numbers if number.isdecimal()),
+        ports=tuple(_port(reader, name, int(number), detail, managed) for number in numbers if number.isdecimal()),
     )
 
 
-def _port(reader: Reader, device: str, number: int, detail: bool) -> RdmaPort:
+def _port(reader: Reader, device: str, number: int, detail: bool, managed: bool) -> RdmaPort:
     base = f"{_CLASS}/{device}/ports/{number}"
 
     def value(name: str, parse: Callable[[str], Any]) -> Any:
@@ -93,6 +96,8 @@ def _port(reader: Reader, device: str, number: int, detail: bool) -> RdmaPort:
     layer = value("link_layer", sysfs.link_layer)
     rate, lanes = value("rate", sysfs.rate) or (None, None)
     infiniband = layer == "InfiniBand"
+    cm = f"{_CM}/{device}/ports/{number}"
+    class_file = f"{_CLASS}/{device}/tc/{number}/traffic_class"
     return RdmaPort(
         number,
         state=value("state", sysfs.state),
@@ -103,6 +108,11 @@ def _port(reader: Reader, device: str, number: int, detail: bool) -> RdmaPort:
         lid=value("lid", sysfs.lid) if infiniband else None,
         sm_lid=value("sm_lid", sysfs.lid) if infiniband else None,
         gids=_gids(reader, base, device, typed=not infiniband),
+        cm_tos=reader.value(f"{cm}/default_roce_tos", qos_files.cm_tos, device) if managed else None,
+        cm_mode=reader.value(f"{cm}/default_roce_mode", qos_files.cm_mode, device) if managed else None,
+        traffic_class=None
+        if infiniband or not reader.port.exists(class_file)
+        else reader.value(class_file, qos_files.traffic_class, device),
         counters=_counters(reader, f"{base}/counters", device) if detail else {},
         hw_counters=_counters(reader, f"{base}/hw_counters", device) if detail else {},
     )

@@ -9,11 +9,12 @@ from typing import Optional
 
 from ..errors import ReadError
 from ..model.facts import System
-from ..parse import os_release
+from ..parse import os_release, qos_files
 from ..ports import LocalPort
 from .collect import Reader
 
 _KERNEL = "/proc/sys/kernel"
+_LOCKDOWN = "/sys/kernel/security/lockdown"
 # What hypervisors write into DMI's system vendor.
 _HYPERVISORS = ("QEMU", "KVM", "VMware", "Xen", "innotek", "Parallels", "Bochs", "Google", "Amazon EC2", "OpenStack")
 # A unit's control group is there while the unit runs; the places are those of cgroup v2, hybrid and v1.
@@ -46,6 +47,7 @@ def system(reader: Reader) -> System:
         network_manager=network_manager(reader),
         virtual=vendor.startswith(_HYPERVISORS) if vendor else None,
         product=reader.text("/sys/class/dmi/id/product_name", "system"),
+        lockdown=reader.value(_LOCKDOWN, qos_files.lockdown, "system") if reader.port.exists(_LOCKDOWN) else None,
     )
 
 
