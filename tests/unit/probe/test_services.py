@@ -32,10 +32,18 @@ def test_what_runs_and_what_it_may_lock(node):
     assert found(node) == {
         "containerd": Service("containerd", "active", -1),
         "kubelet": Service("kubelet", "active", -1),
-        "railwright-apply": Service("railwright-apply", "active"),
+        "railwright-apply": Service("railwright-apply", "active", enabled=False),
         "slurmd": Service("slurmd", "active", 65536),
         "sshd": Service("sshd", "active", -1),
     }
+
+
+def test_whether_the_agent_starts_at_boot(node):
+    """One that ran at boot is active whether it will run again or not."""
+    assert found(node)["railwright-apply"] == Service("railwright-apply", "active", enabled=False)
+    node.file("/etc/systemd/system/multi-user.target.wants/railwright-apply.service", "")
+    assert found(node)["railwright-apply"] == Service("railwright-apply", "active", enabled=True)
+    assert found(node)["kubelet"].enabled is None
 
 
 @pytest.mark.parametrize("place", ["unified/", "systemd/"])
@@ -88,7 +96,7 @@ def test_what_should_run_and_does_not_is_asked_for(node):
     argv = [*SHOW, "openibd.service", "railwright-apply.service"]
     out = "Id=openibd.service\nActiveState=inactive\n\nId=railwright-apply.service\nActiveState=failed\n"
     trees.edit_command(node.root, argv, out=out)
-    assert found(node)["railwright-apply"] == Service("railwright-apply", "failed")
+    assert found(node)["railwright-apply"] == Service("railwright-apply", "failed", enabled=True)
     assert found(node)["openibd"] == Service("openibd", "inactive")
     trees.hang(node.root, argv)
     told = facts(node)

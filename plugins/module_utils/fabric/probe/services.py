@@ -13,6 +13,7 @@ from typing import Optional
 
 from ..errors import ReadError
 from ..model.facts import Service
+from ..records import replace
 from .collect import Reader
 
 # By unit: the name of its main process (proc(5), comm) where it starts jobs or containers, which inherit its limits. A
@@ -23,6 +24,7 @@ UNITS = {
     "docker": "dockerd",
     "k3s": "k3s-server",
     "kubelet": "kubelet",
+    "lldpad": "",
     "openibd": "",
     "opensm": "",
     "railwright-apply": "",
@@ -33,7 +35,8 @@ UNITS = {
     "ssh": "sshd",
     "sshd": "sshd",
 }
-_ONCE = ("openibd", "railwright-apply")  # they do one thing, and have no process afterwards
+_AGENT = "railwright-apply"
+_ONCE = ("openibd", _AGENT)  # they do one thing, and have no process afterwards
 _INVOCATIONS = "/run/systemd/units"
 _PREFIX, _SUFFIX = "invocation:", ".service"
 # systemd.unit(5), and where the generators put units of init scripts.
@@ -67,7 +70,11 @@ def services(reader: Reader) -> Optional[tuple[Service, ...]]:
             if any(reader.port.exists(f"{_FOLDERS[0]}/{wants}/{unit}{_SUFFIX}") for wants in _WANTS):
                 asleep.append(unit)
     states = _ask(reader, asleep) if asleep else {}
-    return tuple(Service(unit, states.get(unit), None) if unit in asleep else found[unit] for unit in sorted(found))
+    found.update((unit, Service(unit, states.get(unit))) for unit in asleep)
+    if _AGENT in found:
+        enabled = reader.port.exists(f"{_FOLDERS[0]}/{_WANTS[0]}/{_AGENT}{_SUFFIX}")
+        found[_AGENT] = replace(found[_AGENT], enabled=enabled)
+    return tuple(found[unit] for unit in sorted(found))
 
 
 def _is_there(reader: Reader, unit: str) -> bool:

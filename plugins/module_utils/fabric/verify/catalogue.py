@@ -15,6 +15,7 @@ from . import (
     leaf,
     links,
     pair,
+    qos_rules,
     rail,
     routing,
     stack,
@@ -23,7 +24,7 @@ from . import (
 )
 from .rule import Rule
 
-_LOCAL = (host, waive, stack, hardware, links, rail, address, routing, firewall, counters)
+_LOCAL = (host, waive, stack, hardware, links, rail, address, routing, firewall, qos_rules, counters)
 _ACROSS = (fabric, cabling, uniform, pair, leaf)
 RULES: dict[str, Rule] = {
     rule.id: rule for module in (*_LOCAL, *_ACROSS) for rule in vars(module).values() if isinstance(rule, Rule)

@@ -59,7 +59,17 @@ def check_local(intent: NodeIntent, facts: NodeFacts) -> tuple[Finding, ...]:
     findings += [found for check in NODE_CHECKS if (found := check(view, intent)) is not None]
     findings += [found for bound in rails for check in RAIL_CHECKS if (found := check(view, bound)) is not None]
     findings += [found for several in RAILS_CHECKS for found in several(view, intent, rails)]
+    if any(rail.qos is not None for rail in intent.rails):
+        findings += _lossless(view, rails)
     return tuple(findings)
+
+
+def _lossless(view: View, rails: tuple[BoundRail, ...]) -> list[Finding]:
+    from . import qos, qos_cc, qos_node  # noqa: PLC0415 - a node without RoCE does not pay for it
+
+    found = [check(view) for check in qos_node.CHECKS]
+    found += [check(view, bound) for bound in rails for check in (*qos.CHECKS, *qos_cc.CHECKS)]
+    return [finding for finding in found if finding is not None]
 
 
 def judge_node(

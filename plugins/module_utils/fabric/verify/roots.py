@@ -31,6 +31,12 @@ _WAY = (
     "rail.sysctls",
     "rail.firewall",
 )
+# Who rewrites lossless settings: what they changed is their doing. And what a NIC needs to have any.
+_QOS_OWNERS = ("qos.lldpad", "qos.dcbx")
+_QOS_BLIND = ("rail.nic", "rail.device", "qos.readable")
+# What decides where packets of the fabric's class land, and whether they are dropped there.
+_CLASS = ("qos.trust", "qos.dscp_map")
+_LOSSLESS = (*_CLASS, "qos.pfc", "qos.pause", "qos.prio_tc", "qos.buffers", "qos.cable", "qos.ets")
 _GID = ("fabric.duplicate_address", *_BELOW, "rail.address", "rail.gid")
 # In the order in which they are asked. Cause and consequence share the rail (or the node), or an end of the pair.
 CAUSES: dict[str, tuple[str, ...]] = {
@@ -48,6 +54,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "rail.routes": ("fabric.duplicate_address", "rail.nic", "rail.link", "rail.bond", "rail.vlan", "rail.address"),
     "rail.sysctls": ("node.owners",),
     "node.neighbours": ("node.owners",),
+    "qos.trust": _QOS_OWNERS,
+    "qos.dscp_map": (*_QOS_OWNERS, "qos.trust"),
+    "qos.prio_tc": _QOS_OWNERS,
+    "qos.ets": _QOS_OWNERS,
+    "qos.pfc": _QOS_OWNERS,
+    "qos.cable": _QOS_OWNERS,
+    "qos.buffers": (*_QOS_OWNERS, "qos.pause", "qos.pfc", "qos.cable"),
+    "qos.tos": ("rail.device",),
     "fabric.uniform_driver": ("rail.nic", "rail.driver"),
     "fabric.uniform_firmware": ("rail.nic", "rail.device", "rail.firmware"),
     "fabric.uniform_mtu": (*_BELOW, "rail.mtu", "rail.path_mtu"),
@@ -74,6 +88,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
 }
 # What makes a rule blind: these explain an unknown, but excuse no fail.
 BLINDS: dict[str, tuple[str, ...]] = {
+    "qos.readable": ("rail.nic", "rail.link", "rail.bond"),
     "rail.firmware": ("rail.nic", "rail.device"),
     "rail.pcie": ("rail.nic",),
     "rail.names": ("rail.nic", "rail.device"),

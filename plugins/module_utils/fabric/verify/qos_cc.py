@@ -1,0 +1,150 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of a rail's congestion control, and of the class that its RDMA traffic gets: ECN, CNPs, ToS, traffic class."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..model.facts import QosState
+from ..model.finding import Finding
+from ..model.intent import Qos
+from ..resolve.bind import BoundRail
+from ..resolve.derive import ECT0
+from . import qos_rules as rules
+from .qos import Answer, Check, Trouble, over_ports
+from .view import View
+
+_ECN_BITS = 0b11
+
+
+def _ecn(qos: Qos, state: QosState) -> Answer:
+    """Priorities that must be on; others are left alone. Inbox drivers have no switch by priority."""
+    if not qos.ecn or state.ecn_np is None or state.ecn_rp is None:
+        return None
+    off = [
+        f"{role} off for priority {priority}"
+        for role, on in (("receiver (roce_np)", state.ecn_np), ("sender (roce_rp)", state.ecn_rp))
+        for priority in qos.ecn
+        if priority not in on
+    ]
+    wanted = f"ECN on for priority {', '.join(map(str, qos.ecn))}"
+    if not off:
+        return wanted
+    deaf = "marks are answered, but this node does not slow down"
+    mute = "marks that this node gets are answered with no CNP"
+    return Trouble(wanted, "ECN " + ", ".join(off), mute if "np" in off[0] else deaf)
+
+
+def _cnp(qos: Qos, state: QosState) -> Answer:
+    have, want = (state.cnp_dscp, state.cnp_priority), (qos.cnp_dscp, qos.cnp_priority)
+    if None in want or None in have:
+        return None
+    found, expected = (f"CNPs with DSCP {dscp} and priority {priority}" for dscp, priority in (have, want))
+    if have == want:
+        return found
+    if have[1] in qos.pfc or have[0] == qos.data_dscp:
+        cause = "CNPs are in the lossless class: they are paused together with the data that they slow down"
+    else:
+        cause = "CNPs leave with another marking than the switches and peers reckon with"
+    return Trouble(expected, found, cause)
+
+
+def _dcqcn(qos: Qos, state: QosState) -> Answer:
+    if not qos.dcqcn or state.dcqcn is None:
+        return None
+    from ..resolve.dcqcn import value  # noqa: PLC0415 - most sites leave the parameters to the driver
+
+    found = {name: value(state.dcqcn, name) for name in qos.dcqcn}
+    expected = ", ".join(f"{name} {want}" for name, want in qos.dcqcn.items())
+    off = [name for name, want in qos.dcqcn.items() if found[name] != want]
+    if not off:
+        return expected
+    lacking = [name for name in off if found[name] is None]
+    cause = f"the driver has no {', '.join(lacking)}" if lacking else "the parameters were changed, or never set"
+    words = ", ".join(f"{name} {'absent' if found[name] is None else found[name]}" for name in off)
+    return Trouble(expected, words, cause)
+
+
+def tos(view: View, rail: BoundRail) -> Optional[Finding]:
+    """RDMA-CM's default ToS; none that was ever set is 0."""
+    qos, port = rail.intent.qos, rail.port
+    if qos is None or rail.rdma is None or port is None:
+        return None
+    host, name, device, have = view.host, rail.intent.name, rail.rdma.name, port.cm_tos
+    expected = f"ToS {qos.tos} (DSCP {qos.data_dscp}{', ECT(0)' if qos.tos & ECT0 else ''})"
+    if have == qos.tos:
+        return rules.TOS.passed(host, name, found=f"{device} ToS {have}")
+    if have is None and (why := _unread(view, device)):
+        return rules.TOS.unknown(host, name, expected=expected, found=f"RDMA-CM's ToS could not be read ({why})")
+    if have is None:
+        found = f"{device} has no default ToS"
+        cause = f"/sys/kernel/config/rdma_cm/{device} is not there: nobody set it, and connections carry DSCP 0"
+    else:
+        found, cause = f"{device} ToS {have} (DSCP {have >> 2})", _why(qos, have)
+    return rules.TOS.broken(host, name, expected=expected, found=found, cause=cause, device=device)
+
+
+def _unread(view: View, device: str) -> str:
+    """Why RDMA-CM's folder of the device could not be read; other trouble with the device says nothing about it."""
+    told = [item for item in view.facts.unread if item.subject == device and "rdma_cm" in item.source]
+    return "; ".join(f"{item.source}: {item.reason}" for item in told)
+
+
+def _why(qos: Qos, have: int) -> str:
+    if have >> 2 != qos.data_dscp:
+        # A DSCP where the whole byte is due is the usual slip.
+        slip = "; it is the DSCP itself, without the shift by two bits" if have == qos.data_dscp else ""
+        return f"connections carry DSCP {have >> 2}{slip}"
+    if qos.tos & ECT0 and not have & _ECN_BITS:
+        return (
+            f"the DSCP is right, but ECT(0) is missing: {have} is due without DCQCN. "
+            "Switches drop such packets where they would mark others"
+        )
+    return f"the DSCP is right, but its ECN bits are {have & _ECN_BITS:02b}, not {qos.tos & _ECN_BITS:02b}"
+
+
+def cm_mode(view: View, rail: BoundRail) -> Optional[Finding]:
+    """RDMA-CM's default GID type, where it was set; the kernel's own default is the port's best."""
+    port = rail.port
+    if rail.intent.qos is None or rail.rdma is None or port is None or port.cm_mode is None:
+        return None
+    host, name, device = view.host, rail.intent.name, rail.rdma.name
+    if port.cm_mode == "RoCE v2":
+        return rules.CM_MODE.passed(host, name, found=f"{device} RoCE v2")
+    return rules.CM_MODE.broken(
+        host,
+        name,
+        expected="RoCE v2",
+        found=f"{device} {port.cm_mode}",
+        cause="the default of RDMA-CM was changed: such packets have no DSCP",
+        device=device,
+    )
+
+
+def traffic_class(view: View, rail: BoundRail) -> Optional[Finding]:
+    """The driver's own default, where it has one (OFED)."""
+    qos, port = rail.intent.qos, rail.port
+    if qos is None or rail.rdma is None or port is None or port.traffic_class is None:
+        return None
+    host, name, device, have = view.host, rail.intent.name, rail.rdma.name, port.traffic_class
+    if have == qos.tos:
+        return rules.TCLASS.passed(host, name, found=f"{device} {have}")
+    return rules.TCLASS.broken(
+        host,
+        name,
+        expected=f"{qos.tos} (DSCP {qos.data_dscp})",
+        found=f"{device} {have} (DSCP {have >> 2})",
+        cause="it contradicts the fabric's class, and wins over what applications ask for",
+        device=device,
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    over_ports(rules.ECN, _ecn),
+    over_ports(rules.CNP, _cnp),
+    over_ports(rules.DCQCN, _dcqcn),
+    tos,
+    cm_mode,
+    traffic_class,
+)
