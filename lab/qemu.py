@@ -22,6 +22,7 @@ from .topology import (
     ROOT_PORT_SLOTS,
     management_mac,
     node_number,
+    personality,
     rail_mac,
 )
 
@@ -116,7 +117,9 @@ def node_argv(
     append = (
         "root=/dev/vda rw console=ttyS0 8250.nr_uarts=1 quiet loglevel=4 panic=5 net.ifnames=1 "
         "mitigations=off audit=0 nowatchdog cryptomgr.notests rcupdate.rcu_expedited=1 "
-        f"systemd.hostname={node} systemd.machine_id={0xFAB0000 + number:032x}"
+        f"systemd.hostname={node} systemd.machine_id={0xFAB0000 + number:032x} "
+        # modprobe takes it from here, at boot and whenever the module is loaded again.
+        f"nic_twin.personality={personality(node)}"
     )
     argv = [
         BINARY,

@@ -42,6 +42,11 @@ def node_number(node: str) -> int:
     return int(node.removeprefix("node"))
 
 
+def personality(node: str) -> str:
+    """Which driver the NIC twin of a node resembles: ``inbox`` on odd nodes, ``ofed`` on even ones."""
+    return "inbox" if node_number(node) % 2 else "ofed"
+
+
 def mac(number: int, nic: int) -> str:
     """MAC of a node's NIC: 0 is management, 1 is rail0, 2 is rail1."""
     return f"52:54:00:00:{number:02x}:{nic:02x}"

@@ -53,7 +53,7 @@ def key(config: Config) -> str:
     """Hash of what the image is made from: recipe, twin, keys, apt sources. No dates."""
     digest = hashlib.sha256()
     here = Path(__file__).resolve().parent
-    texts = [*sorted(here.glob("*.py")), *sorted(TWIN_SOURCE.iterdir()), here.parent / "topology.py"]
+    texts = [*sorted(here.glob("*.py")), *twin_sources(), here.parent / "topology.py"]
     for path in texts:
         if path.is_file():
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -61,6 +61,11 @@ def key(config: Config) -> str:
     facts = [config.suite, sources.apt_sources(config), pair.client_public, pair.host_public]
     digest.update(json.dumps(facts).encode())
     return digest.hexdigest()[:16]
+
+
+def twin_sources() -> list[Path]:
+    """What the NIC twin is built from."""
+    return sorted(path for path in TWIN_SOURCE.iterdir() if path.suffix in (".c", ".h") or path.name == "Kbuild")
 
 
 def locate(config: Config) -> Image:
@@ -177,7 +182,7 @@ def _twin_argv(config: Config, work: Path) -> list[str]:
         *_mmdebstrap(config),
         "--include=" + ",".join(recipe.BUILD_PACKAGES),
         '--customize-hook=mkdir "$1/twin"',
-        f"--customize-hook=copy-in {TWIN_SOURCE / 'nic_twin.c'} {TWIN_SOURCE / 'Kbuild'} /twin",
+        f"--customize-hook=copy-in {' '.join(str(path) for path in twin_sources())} /twin",
         f"--customize-hook={make}",
         f"--customize-hook=copy-out /twin/nic_twin.ko {work}",
         "--format=null",

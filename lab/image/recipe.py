@@ -40,6 +40,8 @@ REPOSITORY_PACKAGES = (
     "vlan",
     "network-manager",
     "nftables",
+    # Changes QoS settings by itself once it is installed.
+    "lldpad",
 )
 
 # Drivers that no node has a device for; without them the image is a third of the size.
