@@ -12,6 +12,7 @@ from typing import Optional
 
 from ..records import dataclass, field
 from .intent import Acceptance, Bond, Partition, PortIntent, TrafficClass, Waiver
+from .switch import SwitchSpec
 
 SCHEMA = 1
 
@@ -65,6 +66,7 @@ class QosSpec:
     dcqcn: dict[str, int] = field(default_factory=dict)
     buffers: Buffers = Buffers()
     host: QosHost = QosHost()
+    switch: SwitchSpec = SwitchSpec()
     cable_length: Optional[str] = None
 
     @property

@@ -13,6 +13,7 @@ from ..model.spec import Marking, QosSpec
 from ..records import replace
 from .dcqcn import PARAMETERS
 from .derive import metres, traffic_byte
+from .switch_limits import check_spec
 
 PRIORITIES = range(8)  # IEEE 802.1Q: three bits
 
@@ -54,6 +55,7 @@ def load(raw: Any, place: str) -> QosSpec:
         _check_classes(spec, f"{place}.traffic_classes")
     _check_dcqcn(spec, f"{place}.dcqcn")
     _check_buffers(spec, f"{place}.buffers")
+    check_spec(spec.switch, f"{place}.switch")
     return spec
 
 
