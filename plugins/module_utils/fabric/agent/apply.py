@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from ..apply.concerns import apply_network, apply_stack
+from ..apply.concerns import apply_network, apply_qos, apply_stack
 from ..apply.lock import LOCK, locked
 from ..apply.run import Timer
 from ..apply.safety import FOLDER, Safety, last_undone, undone_intent
@@ -15,6 +15,7 @@ from ..errors import ApplyError, MissingError, ReadError, RefusedError, Unsuppor
 from ..model.document import load
 from ..model.intent import NodeIntent
 from ..model.plan import Plan
+from ..plan.qos import RELEASED
 from ..ports import Port
 from ..probe.node import probe
 from ..resolve.bind import bind
@@ -53,6 +54,7 @@ def apply(
             try:
                 plans.append(apply_stack(port, intent, timer=timer)[0])
                 plans.append(_network(port, intent, timer, boot))
+                plans.append(_qos(port, intent, timer))
             finally:
                 if any(plan.steps for plan in plans):
                     port.write(STAMPS, "".join(f"{stamp}\n" for stamp in (*stamps, timer.now())), 0o600)
@@ -99,6 +101,13 @@ def _network(port: Port, intent: NodeIntent, timer: Timer, boot: bool) -> Plan:
         return apply_network(port, intent, timer=timer, watch=watch)
     except UnsupportedError as error:
         return Plan("network", notes=(f"rails left alone: {error}",))
+
+
+def _qos(port: Port, intent: NodeIntent, timer: Timer) -> Plan:
+    """The rails' lossless settings, which a reboot, a new netdev and a driver that was loaded again have lost."""
+    if port.exists(RELEASED):
+        return Plan("qos", notes=(f"lossless settings left alone: they were given back ({RELEASED})",))
+    return apply_qos(port, intent, timer=timer)
 
 
 def _recent(port: Port, now: float) -> list[float]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Optional, Sequence
 
+from ..errors import ReadError
 from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import Plan, merge
@@ -103,3 +104,38 @@ def apply_network(
 
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
     return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer, watch=watch)
+
+
+def apply_qos(
+    port: Port,
+    intent: NodeIntent,
+    *,
+    absent: bool = False,
+    lock: Lock = None,
+    check: bool = False,
+    allow_disruption: bool = False,
+    session: Optional[str] = None,
+    timer: Timer = Timer(),  # noqa: B008 - frozen
+) -> Plan:
+    """The rails' lossless settings; a node whose intent has none for any rail is not even looked at.
+
+    :param absent: give the defaults back instead.
+    :raises FabricError: see :func:`converge`.
+    """
+    if not absent and all(rail.qos is None for rail in intent.rails):
+        return Plan("qos")
+    from ..plan.management import read_management, with_remembered  # noqa: PLC0415
+    from ..plan.qos import plan_qos, read_qos  # noqa: PLC0415
+    from ..plan.qos_absent import plan_absent  # noqa: PLC0415
+
+    eyes = _Eyes(port, session)
+    wanted = plan_absent if absent else plan_qos
+
+    def planner(interrupted: bool) -> Plan:
+        facts = with_remembered(eyes.look(), read_management(port), session)
+        if any(item.subject == "management" for item in facts.unread):
+            raise ReadError("which link carries the management could not be read", "management")
+        return wanted(intent, facts, read_qos(port))
+
+    guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
+    return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer)

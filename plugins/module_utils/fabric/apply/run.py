@@ -14,6 +14,7 @@ from ..ports import Port
 from ..records import dataclass
 
 MARKS = "/run/railwright"
+KERNEL = "/sys/"
 # A link that is configured again has its address back within a second or two; emulated nodes take several times that.
 BOUND_S = 20.0
 
@@ -91,6 +92,7 @@ def _converge(port: Port, planner: Planner, guard: Callable[[Plan], None], timer
     port.write(mark, "".join(f"{step}\n" for step in plan.steps), 0o600)
     try:
         for step in plan.steps:
+            work.taken.append(step)
             work.take(step.actions)
         work.take(plan.settle)
         left = _look_again(planner, timer, watch)
@@ -139,6 +141,7 @@ class _Work:
                 self._back_up(action.path)
         self.changed: dict[str, None] = {}
         self.ran: list[tuple[str, ...]] = []
+        self.taken: list[Step] = []
 
     def take(self, actions: tuple[Action, ...]) -> None:
         for action in actions:
@@ -146,14 +149,16 @@ class _Work:
                 run(self.port, action)
                 self.ran.append(action.argv)
                 continue
-            self.changed[action.path] = None
+            if not action.path.startswith(KERNEL):
+                self.changed[action.path] = None
             if isinstance(action, WriteFile):
                 self.port.write(action.path, action.text, action.mode)
             else:
                 self.port.remove(action.path)
 
     def _back_up(self, path: str) -> None:
-        if path in self.backups:
+        # What is read below /sys is not what may be written there.
+        if path in self.backups or path.startswith(KERNEL):
             return
         try:
             self.backups[path] = (self.port.read_bytes(path), self.port.mode(path))
@@ -163,7 +168,8 @@ class _Work:
     def undo(self, mark: str) -> str:
         """Put files back and settle again; the answer says what was put back and what stays."""
         said = self._put_back(mark)
-        again = [action.argv for action in self.plan.settle if isinstance(action, Run)]
+        done = (action for step in self.taken if step.undo for action in step.actions)
+        again = [action.argv for action in (*done, *self.plan.settle) if isinstance(action, Run)]
         stays = [" ".join(argv) for argv in self.ran if argv not in again]
         return f"{said}. Not undone: {', '.join(stays)}" if stays else said
 
@@ -172,7 +178,8 @@ class _Work:
 
         The mark of an unfinished run stays when this fails, so that the next run settles once more.
         """
-        if not self.changed and not self.plan.undo:
+        undone = [step for step in reversed(self.taken) if step.undo]
+        if not self.changed and not self.plan.undo and not undone:
             self.port.remove(mark)
             return "No file had been changed"
         try:
@@ -182,13 +189,16 @@ class _Work:
                     self.port.remove(path)
                 else:
                     self.port.write(path, *backup)
-            for action in (*self.plan.undo, *self.plan.settle):
+            for action in (*(action for step in undone for action in step.undo), *self.plan.undo, *self.plan.settle):
                 if isinstance(action, Run):
                     run(self.port, action)
+                elif isinstance(action, WriteFile) and action.path.startswith(KERNEL):
+                    self.port.write(action.path, action.text)
             self.port.remove(mark)
         except FabricError as error:
             return f"Rolling back failed as well: {error}"
-        return f"Rolled back: {', '.join(self.changed) or 'routes and rules'}"
+        said = [*self.changed, *(f"{step.subject}: {step.setting}" for step in undone)]
+        return f"Rolled back: {', '.join(said) or 'routes and rules'}"
 
 
 def run(port: Port, action: Run) -> None:
@@ -199,4 +209,4 @@ def run(port: Port, action: Run) -> None:
     done = port.run(action.argv, action.timeout)
     if done.rc not in action.allowed:
         said = (done.err or done.out).strip() or "no message"
-        raise ApplyError(f"exit code {done.rc}: {said}", " ".join(action.argv))
+        raise ApplyError(f"exit code {done.rc}: {said}", " ".join(action.argv), remedy=action.hint or None)

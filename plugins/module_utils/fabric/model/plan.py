@@ -28,11 +28,12 @@ class RemoveFile(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Model):
-    """Run a tool; it fails when the exit code is none of ``allowed``."""
+    """Run a tool; it fails when the exit code is none of ``allowed``, and ``hint`` says what to do then."""
 
     argv: tuple[str, ...]
     timeout: float = 30.0
     allowed: tuple[int, ...] = (0,)
+    hint: str = ""
 
 
 Action = Union[WriteFile, RemoveFile, Run]
@@ -44,7 +45,8 @@ class Step(Model):
 
     ``subject`` is a rail, a file or a unit; ``setting`` names what changes (``MTU``, ``address`` …); ``before`` and
     ``after`` are its values as a person writes them. ``disruptive`` says what is interrupted, ``depends_on`` which
-    earlier step must have been taken before this one can be judged exactly (in check mode it has not).
+    earlier step must have been taken before this one can be judged exactly (in check mode it has not). ``undo`` puts
+    the former value back, where that is no file that comes back by itself.
     """
 
     subject: str
@@ -54,6 +56,7 @@ class Step(Model):
     actions: tuple[Action, ...] = ()
     disruptive: Optional[str] = None
     depends_on: Optional[str] = None
+    undo: tuple[Action, ...] = ()
 
     def __str__(self) -> str:
         text = f"{self.subject}: {self.setting} {self.before or '(none)'} -> {self.after or '(none)'}"
@@ -70,7 +73,7 @@ class Plan(Model):
     ``notes`` say what the planner leaves alone although the intent names it, and why; each is one sentence.
     """
 
-    concern: str  # intent | stack | network | agent
+    concern: str  # intent | stack | network | qos | agent
     steps: tuple[Step, ...] = ()
     settle: tuple[Action, ...] = ()
     notes: tuple[str, ...] = ()

@@ -62,6 +62,6 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
 
 
 def _refused(message: str, rails: Iterable[str]) -> RefusedError:
-    roles = ("rail_naming", "rail_network", "rdma_stack")
+    roles = ("rail_naming", "rail_network", "rdma_stack", "roce_qos")
     remedy = f"Drain the node first, or allow it: {', '.join(f'{role}_allow_disruption' for role in roles)}"
     return RefusedError(message, ", ".join(sorted(set(rails))), remedy=remedy)

@@ -1,0 +1,195 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Plan of the rails' lossless settings: on their NICs, and in what RDMA sends."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+from ..errors import ReadError, RefusedError
+from ..model.base import Model
+from ..model.facts import NodeFacts, RdmaPort
+from ..model.intent import NodeIntent, Qos
+from ..model.plan import Plan, RemoveFile, Run, Step
+from ..ports import TOOL_PATH, Port
+from ..records import dataclass
+from ..resolve.bind import BoundRail, bind
+from ..resolve.derive import ECT0
+from .protect import carries_management
+from .qos_nic import nic_steps
+from .qos_owners import LLDPAD_UNITS, refuse_owners, take_step
+from .qos_providers import RailPort
+from .qos_providers.choose import congestion_steps, provider
+from .qos_providers.pause import pause
+from .qos_providers.rdma_cm import rdma_cm
+from .qos_providers.traffic_class import traffic_class
+
+# Says that the settings were given back on purpose, so that the agent does not bring them again.
+RELEASED = "/etc/railwright/qos-released"
+_UNITS = "/run/systemd/units"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeQos(Model):
+    """What the plan needs beside the facts: tools that are there, units of lldpad that run, whether we let go."""
+
+    tools: tuple[str, ...] = ()
+    lldpad: tuple[str, ...] = ()
+    released: bool = False
+
+
+def read_qos(port: Port) -> NodeQos:
+    """The node as it is."""
+    folders = TOOL_PATH.split(":")
+    tools = tuple(tool for tool in ("dcb", "mlnx_qos") if any(port.exists(f"{folder}/{tool}") for folder in folders))
+    try:
+        units = port.listdir(_UNITS)
+    except ReadError:
+        units = []
+    running = tuple(unit for unit in LLDPAD_UNITS if f"invocation:{unit}" in units)
+    return NodeQos(tools, running, port.exists(RELEASED))
+
+
+def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos) -> Plan:
+    """Steps towards the intent's lossless settings; on a node without any such rail there are none.
+
+    Within a rail everything that makes its link flap comes in one step a port, after all that is needed before it.
+
+    :raises RefusedError: when somebody else owns the settings and the spec does not say to take them, when the NIC
+        cannot have them, and when a rail's netdev carries the management of the node.
+    :raises ReadError: when the settings could not be read.
+    """
+    rails = [rail for rail in bind(intent, facts) if rail.intent.qos is not None]
+    if not rails:
+        return Plan("qos")
+    steps: list[Step] = []
+    notes: list[str] = []
+    if node.released:
+        steps.append(Step("agent", "lossless settings", "given back", "kept", (RemoveFile(RELEASED),)))
+    if node.lldpad:
+        steps.append(_lldpad(rails, node.lldpad))
+    for rail in rails:
+        ports = rail_ports(rail, facts, notes)
+        for port in ports:
+            steps += _port_steps(port, facts, node, notes)
+        if ports:
+            steps += _rdma_steps(rail, ports[0].qos)
+    return Plan("qos", tuple(steps), notes=tuple(notes))
+
+
+def rail_ports(rail: BoundRail, facts: NodeFacts, notes: list[str], default: Optional[Qos] = None) -> list[RailPort]:
+    """The netdevs of a rail, each with its settings; a rail without hardware is left alone, which a note says.
+
+    :param default: what the rail wants, where the intent has nothing for it.
+    :raises RefusedError: when one carries the management of the node.
+    :raises ReadError: when the settings of one were not read.
+    """
+    name, wanted = rail.intent.name, rail.intent.qos or default
+    problem = next((port.problem for port in rail.ports if port.problem), "")
+    netdevs = [port.netdev for port in rail.ports if port.netdev is not None]
+    if problem or wanted is None or len(netdevs) != len(rail.ports):
+        notes.append(f"{name}: left alone, because {problem or 'its netdev is not there'}")
+        return []
+    known = {state.netdev: state for state in facts.qos or ()}
+    found = []
+    for netdev in netdevs:
+        cut = carries_management(netdev, facts)
+        if cut:
+            raise RefusedError(
+                f"{name} is on {netdev.name}, and {cut[0]} carries the node's management or its default route",
+                f"rail {name}",
+                netdev.name,
+                "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
+            )
+        state = known.get(netdev.name)
+        if state is None:
+            raise ReadError(
+                f"the lossless settings of {netdev.name} could not be read", _why(facts, "qos", netdev.name)
+            )
+        of = f" of {netdev.name}" if len(netdevs) > 1 else ""
+        found.append(RailPort(name, netdev, state, wanted, of))
+    return found
+
+
+def _port_steps(port: RailPort, facts: NodeFacts, node: NodeQos, notes: list[str]) -> list[Step]:
+    state, qos = port.state, port.qos
+    if not state.offers and qos.profile == "lossy":
+        notes.append(f"{port.rail}: {port.netdev.name} has no settings of traffic classes, and a lossy rail needs none")
+        return []
+    dcb = provider(port, node.tools)
+    _check_read(port, facts)
+    refuse_owners(port)
+    return [
+        *take_step(port, dcb),
+        *pause(port),
+        *nic_steps(port, dcb),
+        *congestion_steps(port, facts.system.lockdown, notes),
+    ]
+
+
+def _check_read(port: RailPort, facts: NodeFacts) -> None:
+    """Nothing, when all is known that the rail needs.
+
+    :raises ReadError: for what could not be read.
+    :raises RefusedError: for what the NIC does not have.
+    """
+    state = port.state
+    needed = {
+        "DSCP map": state.dscp_prio,
+        "traffic classes": state.prio_tc,
+        "transmission selection": state.tsa,
+        "ETS shares": state.share,
+        "PFC": state.pfc,
+    }
+    lacking = [word for word, value in needed.items() if value is None]
+    if not lacking:
+        return
+    why = _why(facts, port.netdev.name)
+    if why:
+        raise ReadError(f"{', '.join(lacking)} of {port.netdev.name} could not be read", why)
+    raise RefusedError(
+        f"{port.netdev.name} has no {', '.join(lacking)}: its driver {port.netdev.driver or ''} does not offer it",
+        f"rail {port.rail}",
+        remedy="Use a NIC and a driver with DCB for this rail, or take qos out of its fabric",
+    )
+
+
+def _lldpad(rails: list[BoundRail], units: tuple[str, ...]) -> Step:
+    """The step that stops lldpad for good, where every rail's spec says so."""
+    if any(rail.intent.qos is not None and rail.intent.qos.lldpad != "stop" for rail in rails):
+        raise RefusedError(
+            "lldpad runs, which negotiates DCBX with the switch and writes the outcome over these settings",
+            "lldpad",
+            ", ".join(units),
+            "Write host: {lldpad: stop} into the fabric's qos, or stop it: "
+            f"systemctl disable --now {' '.join(LLDPAD_UNITS)}",
+        )
+    # Distributions differ in which units there are; whether it still runs is looked at afterwards.
+    stop = tuple(Run(("systemctl", "disable", "--now", unit), allowed=(0, 1, 5)) for unit in reversed(LLDPAD_UNITS))
+    return Step("lldpad", "service", "running", "stopped and disabled", stop)
+
+
+def _rdma_steps(rail: BoundRail, qos: Qos) -> list[Step]:
+    words = f"DSCP {qos.data_dscp}{', ECT(0)' if qos.tos & ECT0 else ''}"
+    return each_device(
+        rail,
+        lambda device, port: (
+            *rdma_cm(rail.intent.name, device, port, qos.tos, words),
+            *traffic_class(rail.intent.name, device, port, qos.tos),
+        ),
+    )
+
+
+def each_device(rail: BoundRail, steps: Callable[[str, RdmaPort], tuple[Step, ...]]) -> list[Step]:
+    """Steps of all RDMA ports of a rail, each port once: over a bond they may be one or two."""
+    bound = [(rail.rdma, rail.port), *((port.rdma, port.port) for port in rail.ports)]
+    seen: dict[tuple[str, int], RdmaPort] = {}
+    for device, port in bound:
+        if device is not None and port is not None:
+            seen.setdefault((device.name, port.number), port)
+    return [step for (device, _), port in seen.items() for step in steps(device, port)]
+
+
+def _why(facts: NodeFacts, *subjects: str) -> str:
+    told = (item for subject in subjects for item in facts.unread if item.subject == subject)
+    return next((f"{item.source}: {item.reason}" for item in told), "")

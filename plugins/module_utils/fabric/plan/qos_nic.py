@@ -1,0 +1,165 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of one NIC port: trust, DSCP map, traffic classes, PFC, cable length and buffers."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..errors import RefusedError
+from ..model.plan import Step
+from .qos_providers import DcbProvider, RailPort
+
+# mlx5 toggles the link for a changed mask, and not for the same one (kernel mlx5/core/en_dcbnl.c,
+# mlx5e_dcbnl_ieee_setpfc()); ice resets its traffic classes (drivers/net/ethernet/intel/ice/ice_dcb_lib.c).
+FLAP = "the link flaps"
+RECLASS = "the driver stops traffic while it changes its classes"
+
+
+def nic_steps(port: RailPort, dcb: DcbProvider) -> list[Step]:
+    """Steps in their order: what PFC needs comes before it, buffers, which it has the driver resize, after it."""
+    return [*_map(port, dcb), *_classes(port, dcb), *_pfc(port, dcb), *_buffers(port, dcb)]
+
+
+def _map(port: RailPort, dcb: DcbProvider) -> list[Step]:
+    state, netdev, found = port.state, port.netdev.name, []
+    pairs = state.dscp_prio or ()
+    distrusted = state.trust == "pcp"
+    by_map = False
+    if distrusted:
+        # OFED lists the map whether it is trusted or not.
+        mapped = bool(pairs) and "qos_sysfs" not in state.offers
+        actions = dcb.trust(netdev, "dscp", mapped)
+        by_map = not actions
+        undo = () if by_map else dcb.trust(netdev, "pcp", mapped)
+        found.append(Step(port.rail, f"trust{port.of}", "pcp", "dscp", actions, undo=undo))
+    for dscp, priority in port.qos.dscp_prio:
+        have = tuple(number for code, number in pairs if code == dscp)
+        if have == (priority,) and not by_map:
+            continue
+        before = " and ".join(f"priority {number}" for number in have)
+        undo = dcb.dscp(netdev, dscp, have) if have and not by_map else dcb.unmap(netdev, dscp, priority)
+        actions = dcb.dscp(netdev, dscp, (priority,))
+        if have != (priority,):
+            found.append(Step(port.rail, f"DSCP {dscp}{port.of}", before, f"priority {priority}", actions, undo=undo))
+        else:
+            found.append(Step(port.rail, f"DSCP {dscp}{port.of}", f"{before}, not trusted", before, actions, undo=undo))
+    return found
+
+
+def _classes(port: RailPort, dcb: DcbProvider) -> list[Step]:
+    state, qos, netdev = port.state, port.qos, port.netdev.name
+    have_tc, have_tsa, have_share = state.prio_tc or (), state.tsa or (), state.share or ()
+    count = state.tcs
+    if count is not None and 0 < count <= max(qos.prio_tc):
+        raise RefusedError(
+            f"{netdev} has {count} traffic classes, and class {max(qos.prio_tc)} is wanted",
+            f"rail {port.rail}",
+            remedy=f"Write traffic_classes with the numbers 0 to {count - 1} into the fabric's qos",
+        )
+    settings: list[tuple[str, str, str]] = []
+    if have_tc != qos.prio_tc:
+        settings.append(("traffic class by priority", _numbers(have_tc), _numbers(qos.prio_tc)))
+    # A class that has no priority sends nothing, but its share counts among the hundred percent.
+    named = {entry.tc for entry in qos.traffic_classes}
+    named |= {tc for tc, name in enumerate(have_tsa) if name == "ets" and have_share[tc]}
+    before, after = (_words(named, *scheduler) for scheduler in ((have_tsa, have_share), (qos.tsa, qos.share)))
+    if before != after:
+        settings.append(("ETS", before, after))
+    if state.willing:
+        settings.append(("adopts the peer's ETS (willing)", "yes", "no"))
+    if not settings:
+        return []
+    actions = dcb.ets(netdev, qos.prio_tc, qos.tsa, qos.share, bool(state.willing))
+    undo = dcb.ets(netdev, have_tc, have_tsa, have_share, False)
+    stops = RECLASS if port.netdev.driver == "ice" else None
+    # One call sets them all.
+    return [
+        Step(port.rail, f"{name}{port.of}", old, new, () if number else actions, stops, undo=() if number else undo)
+        for number, (name, old, new) in enumerate(settings)
+    ]
+
+
+def _words(classes: set[int], tsa: tuple[str, ...], share: tuple[int, ...]) -> str:
+    """``TC 0 50 %, TC 3 50 %, TC 6 strict``."""
+    return ", ".join(
+        f"TC {tc} {f'{share[tc]} %' if tsa[tc] == 'ets' else tsa[tc]}" for tc in sorted(classes) if tc < len(tsa)
+    )
+
+
+def _pfc(port: RailPort, dcb: DcbProvider) -> list[Step]:
+    state, qos, netdev = port.state, port.qos, port.netdev.name
+    have = state.pfc or ()
+    limit = state.pfc_classes
+    if have != qos.pfc and limit is not None and limit < len(qos.pfc):
+        raise RefusedError(
+            f"{netdev} can keep {limit or 'no'} priorities lossless, and {len(qos.pfc)} are wanted",
+            f"rail {port.rail}",
+            _numbers(qos.pfc),
+            "Name fewer in the fabric's qos.pfc",
+        )
+    known = state.cable_length_m
+    cable = qos.cable_length_m if qos.pfc and known is not None else None
+    longer = cable is not None and cable != known
+    actions = dcb.pfc(netdev, qos.pfc, cable)
+    undo = dcb.pfc(netdev, have, known if cable is not None else None)
+    found = []
+    if have != qos.pfc:
+        found.append(Step(port.rail, f"PFC{port.of}", priorities(have), priorities(qos.pfc), actions, FLAP, undo=undo))
+    if longer:
+        alone = () if found else actions
+        found.append(
+            Step(port.rail, f"cable length{port.of}", f"{known} m", f"{cable} m", alone, undo=() if found else undo)
+        )
+    return found
+
+
+def _buffers(port: RailPort, dcb: DcbProvider) -> list[Step]:
+    state, qos, netdev = port.state, port.qos, port.netdev.name
+    size = _other(qos.buffer_size, state.buffer_size)
+    owner = _other(qos.prio_buffer, state.prio_buffer)
+    if size is None and owner is None:
+        return []
+    if state.buffer_size is None or state.prio_buffer is None:
+        raise RefusedError(
+            f"{netdev} has no receive buffers that could be set",
+            f"rail {port.rail}",
+            remedy="Take buffers out of the fabric's qos: the driver sizes them",
+        )
+    if size is not None and state.buffer_total is not None and sum(size) > state.buffer_total:
+        raise RefusedError(
+            f"{netdev} has {state.buffer_total} bytes of receive buffers, and {sum(size)} are wanted",
+            f"rail {port.rail}",
+            _numbers(size),
+            "Write smaller buffers into the fabric's qos",
+        )
+    actions = dcb.buffers(netdev, size, owner)
+    undo = dcb.buffers(netdev, state.buffer_size, state.prio_buffer)
+    settings = [
+        (name, _numbers(old), _numbers(new))
+        for name, old, new in (
+            ("receive buffers", state.buffer_size, size),
+            ("receive buffer by priority", state.prio_buffer, owner),
+        )
+        if new is not None
+    ]
+    return [
+        Step(port.rail, f"{name}{port.of}", old, new, () if number else actions, undo=() if number else undo)
+        for number, (name, old, new) in enumerate(settings)
+    ]
+
+
+def _other(want: tuple[int, ...], have: Optional[tuple[int, ...]]) -> Optional[tuple[int, ...]]:
+    """What is wanted, when it is something else than what is."""
+    return want if want and want != have else None
+
+
+def _numbers(numbers: tuple[int, ...]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def priorities(numbers: tuple[int, ...]) -> str:
+    """``none``, ``priority 3``, ``priorities 3 and 4``."""
+    if not numbers:
+        return "none"
+    return f"{'priority' if len(numbers) == 1 else 'priorities'} {' and '.join(map(str, numbers))}"
