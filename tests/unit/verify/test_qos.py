@@ -43,7 +43,7 @@ ROWS = [
         QosState(f"enp{n}s0") for n in (1, 2)
     ))),
     said("qos.readable", "unknown", "trust", "input/output", name="one-file", have=unread(facts(trust=None), BLIND)),
-    said("qos.readable", "unknown", "lockdown (integrity)", "qos.host.lockdown: firmware", name="locked", have=locked("integrity")),
+    said("qos.readable", "unknown", "(integrity)", "host.lockdown: firmware", name="locked", have=locked("integrity")),
     # With lockdown off the same files are missing for another reason.
     said("qos.readable", "unknown", "the driver shows none", name="no-lockdown", have=locked("none")),
     # What another netdev does not tell is no matter of this rail.
@@ -104,6 +104,8 @@ ROWS = [
     said("qos.ecn", "pass", name="all", ecn_np=tuple(range(8)), ecn_rp=tuple(range(8))),
     said("qos.cnp", "pass"),
     said("qos.cnp", "fail", "lossless class", cnp_priority=3),
+    said("qos.cnp", "fail", "np_cnp_prio_mode 1", "lossless class", name="mode", dcqcn={"np_cnp_prio_mode": 1}),
+    said("qos.cnp", "pass", name="fixed", dcqcn={"np_cnp_prio_mode": 0}),
     said("qos.cnp", "fail", "another marking", name="dscp", cnp_dscp=4),
     said("qos.dcqcn", "pass", qos=replace(QOS, dcqcn={"np_min_time_between_cnps": 4})),
     said("qos.dcqcn", "fail", "np_min_time_between_cnps 4", qos=replace(QOS, dcqcn={"np_min_time_between_cnps": 0})),
@@ -166,6 +168,12 @@ def test_inbox_drivers_have_no_ecn_by_priority():
     findings = judge_node("node1", want, want, have)
     assert verdict(findings) == "pass"
     assert [f.rule for f in findings if f.rule == "qos.ecn" and f.rail == "rail0"] == []
+
+
+def test_a_lossy_rail_needs_no_settings():
+    bare = replace(facts(port={"cm_tos": 104}), qos=tuple(QosState(f"enp{n}s0") for n in (1, 2)))
+    assert judged("qos.readable", intent(qos=LOSSY), bare)[0].state == "pass"
+    assert judged("qos.readable", intent(qos=LOSSY), unread(bare, BLIND))[0].state == "unknown"
 
 
 def test_nothing_is_passed_by_a_node_of_which_nothing_was_read():

@@ -334,6 +334,8 @@ class NodeFacts(Model):
     services: Optional[tuple[Service, ...]] = None
     owners: Optional[tuple[Owner, ...]] = None
     qos: Optional[tuple[QosState, ...]] = None  # of every netdev that is not management's
+    # What congestion control's counters gained while they were watched, by rail: of lossless rails alone.
+    gained: Optional[dict[str, dict[str, int]]] = None
     optics: Optional[tuple[Module, ...]] = None  # read only when details are wanted, like all below
     statistics: Optional[dict[str, dict[str, int]]] = None  # the drivers' own counters (ethtool -S) by netdev
     kernel_log: Optional[tuple[KernelEvent, ...]] = None

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from ..errors import ParseError, ReadError
 from ..model.facts import NodeFacts
 from ..parse import sysfs
@@ -31,6 +33,8 @@ HW_COUNTERS = (
     "rp_cnp_handled",
     "rp_cnp_ignored",
 )
+# Of soft RoCE: drivers/infiniband/sw/rxe/rxe_hw_counters.c.
+SOFT_COUNTERS = ("sent_pkts", "rcvd_pkts")
 CARRIER = "carrier_changes"
 # Where the counters of a port stop, because that is as wide as they are: drivers/infiniband/core/sysfs.c,
 # PORT_PMA_ATTR(), after IBTA vol. 1, 16.1.3.5 (PortCounters).
@@ -49,6 +53,21 @@ SATURATED = {
     "VL15_dropped": 0xFFFF,
 }
 
+# Kernel Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst.
+_OWN = (
+    "rx_vport_rdma_unicast_packets",
+    "tx_vport_rdma_unicast_packets",
+)
+_READING = (
+    "rx_discards",
+    "tx_discards",
+    "rx_pause",
+    "tx_pause",
+    "rx_global_pause",
+    "storm_warnings",
+    "storm_errors",
+)
+
 Sample = dict[str, dict[str, int]]
 
 
@@ -64,12 +83,35 @@ def sample(port: Port, facts: NodeFacts) -> Sample:
         for rdma in device.ports:
             base = f"/sys/class/infiniband/{device.name}/ports/{rdma.number}"
             paths = {name: f"{base}/counters/{name}" for name in COUNTERS if not device.soft}
-            paths.update((name, f"{base}/hw_counters/{name}") for name in HW_COUNTERS)
+            hardware = (*HW_COUNTERS, *SOFT_COUNTERS) if device.soft else HW_COUNTERS
+            paths.update((name, f"{base}/hw_counters/{name}") for name in hardware)
             found[f"{device.name}/{rdma.number}"] = _read(port, paths)
             netdevs.add(rdma.netdev)
     for netdev in facts.netdevs or ():
         if netdev.name in netdevs or (netdev.master and netdev.master in netdevs):
             found[netdev.name] = _read(port, {CARRIER: f"/sys/class/net/{netdev.name}/{CARRIER}"})
+    return found
+
+
+def sample_classes(port: Port, netdevs: Iterable[str]) -> Sample:
+    """Statistics of netdevs that tell about traffic classes, by names of our own: ``rx_packets_3``, ``rx_discards`` …
+
+    One process a netdev. A driver that counts nothing is left out.
+    """
+    from ..parse import ethtool_prio, ethtool_s  # noqa: PLC0415 - only for lossless rails
+
+    found: Sample = {}
+    for name in netdevs:
+        try:
+            counters = ethtool_s.parse(port.run(["ethtool", "-S", name]).out)
+        except (ReadError, ParseError):
+            continue
+        reading = ethtool_s.reading(counters)
+        own = {key: reading[key] for key in _READING if key in reading}
+        own.update((key, counters[key]) for key in _OWN if key in counters)
+        for what, values in ethtool_prio.by_priority(counters).items():
+            own.update((f"{what}_{priority}", value) for priority, value in values.items())
+        found[name] = own
     return found
 
 

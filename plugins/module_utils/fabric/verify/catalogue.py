@@ -15,6 +15,8 @@ from . import (
     leaf,
     links,
     pair,
+    qos_counters,
+    qos_fabric,
     qos_rules,
     rail,
     routing,
@@ -24,8 +26,8 @@ from . import (
 )
 from .rule import Rule
 
-_LOCAL = (host, waive, stack, hardware, links, rail, address, routing, firewall, qos_rules, counters)
-_ACROSS = (fabric, cabling, uniform, pair, leaf)
+_LOCAL = (host, waive, stack, hardware, links, rail, address, routing, firewall, qos_rules, counters, qos_counters)
+_ACROSS = (fabric, cabling, uniform, qos_fabric, pair, leaf)
 RULES: dict[str, Rule] = {
     rule.id: rule for module in (*_LOCAL, *_ACROSS) for rule in vars(module).values() if isinstance(rule, Rule)
 }

@@ -13,6 +13,7 @@ from .address import link_local
 from .cabling import check_cabling, check_leaks
 from .host import FINISHED, REACHABLE
 from .node import FAILED, UNREACHABLE, Bound, NodeResult, bind_all
+from .qos_fabric import check_qos
 from .rule import Rule
 from .uniform import check_uniform
 
@@ -35,7 +36,7 @@ def check_fabric(nodes: Mapping[str, NodeResult]) -> tuple[Finding, ...]:
     bound = bind_all(nodes)
     findings += check_cabling(nodes, bound)
     findings += _duplicates(nodes, bound)
-    return (*findings, *check_leaks(nodes, bound), *check_uniform(nodes, bound))
+    return (*findings, *check_leaks(nodes, bound), *check_uniform(nodes, bound), *check_qos(nodes, bound))
 
 
 def _answered(node: NodeResult) -> list[Finding]:

@@ -67,5 +67,6 @@ def slim(intent: Optional[NodeIntent], facts: NodeFacts) -> NodeFacts:
         firewall=None,
         services=facts.services and (),
         owners=facts.owners and (),
+        qos=facts.qos and tuple(item for item in facts.qos if item.netdev in names),
         optics=facts.optics and (),
     )

@@ -111,6 +111,9 @@ def _blind(view: View, qos: Qos, netdev: str, state: Optional[QosState]) -> str:
     if state is None:
         return view.missing("its lossless settings", "qos", netdev)
     why = view.unread(netdev)
+    if qos.profile == "lossy" and not state.offers and not why:
+        # A lossy rail on a NIC without traffic classes has nothing to set.
+        return ""
     lacks = [word for field, word in _NEEDED.items() if getattr(state, field) is None]
     if why:
         lacks += [word for field, word in _OPTIONAL.items() if getattr(state, field) is None]

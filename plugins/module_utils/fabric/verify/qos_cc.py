@@ -16,6 +16,8 @@ from .qos import Answer, Check, Trouble, over_ports
 from .view import View
 
 _ECN_BITS = 0b11
+# 0: CNPs have the priority that was set (kernel drivers/infiniband/hw/mlx5/cong.c, MLX5_IB_NP_CNP_PRIO_MODE).
+_CNP_MODE = "np_cnp_prio_mode"
 
 
 def _ecn(qos: Qos, state: QosState) -> Answer:
@@ -40,6 +42,10 @@ def _cnp(qos: Qos, state: QosState) -> Answer:
     have, want = (state.cnp_dscp, state.cnp_priority), (qos.cnp_dscp, qos.cnp_priority)
     if None in want or None in have:
         return None
+    mode = (state.dcqcn or {}).get(_CNP_MODE)
+    if mode:
+        cause = "CNPs take the priority of the packet that was marked: they are in the lossless class"
+        return Trouble(f"CNPs with priority {want[1]}", f"{_CNP_MODE} {mode}", cause)
     found, expected = (f"CNPs with DSCP {dscp} and priority {priority}" for dscp, priority in (have, want))
     if have == want:
         return found

@@ -23,7 +23,7 @@ LLDPAD = Rule(
     "fail",
     "local",
     "It negotiates DCBX by itself: PFC, ETS and the map change some seconds after they were set, and links flap.",
-    "systemctl disable --now lldpad.service lldpad.socket, or qos.host.lldpad: stop in the spec; lldpd gives plain LLDP.",
+    "systemctl disable --now lldpad.service lldpad.socket, or qos.host.lldpad: stop; lldpd gives plain LLDP.",
     "lldpad(8): DCBX is exchanged on every port with DCB",
 )
 AGENT = Rule(

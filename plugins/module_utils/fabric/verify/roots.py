@@ -31,9 +31,8 @@ _WAY = (
     "rail.sysctls",
     "rail.firewall",
 )
-# Who rewrites lossless settings: what they changed is their doing. And what a NIC needs to have any.
+# Who rewrites lossless settings: what they changed is their doing.
 _QOS_OWNERS = ("qos.lldpad", "qos.dcbx")
-_QOS_BLIND = ("rail.nic", "rail.device", "qos.readable")
 # What decides where packets of the fabric's class land, and whether they are dropped there.
 _CLASS = ("qos.trust", "qos.dscp_map")
 _LOSSLESS = (*_CLASS, "qos.pfc", "qos.pause", "qos.prio_tc", "qos.buffers", "qos.cable", "qos.ets")
@@ -43,7 +42,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "rail.driver": ("rail.nic",),
     "rail.device": ("rail.nic", "stack.modules", "rail.bond"),
     "rail.optics": ("rail.nic", "rail.link"),
-    "rail.counters": ("rail.link", "rail.bond", "rail.optics"),
     "rail.bond": ("rail.nic",),
     "rail.vlan": ("rail.nic", "rail.bond"),
     "rail.rate": ("rail.link", "rail.bond"),
@@ -62,6 +60,17 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "qos.cable": _QOS_OWNERS,
     "qos.buffers": (*_QOS_OWNERS, "qos.pause", "qos.pfc", "qos.cable"),
     "qos.tos": ("rail.device",),
+    "qos.pauses": ("qos.pfc",),
+    "qos.marks": ("qos.ecn",),
+    "qos.cnps_ignored": ("qos.ecn", "qos.cnp"),
+    "qos.drops": ("qos.lldpad", "qos.dcbx", *_LOSSLESS, "qos.ecn", "qos.class"),
+    "qos.class": ("qos.traffic_class", *_CLASS),
+    "rail.counters": ("rail.link", "rail.bond", "rail.optics", "qos.drops"),
+    "fabric.uniform_pfc": ("rail.nic", "qos.pfc"),
+    "fabric.uniform_dscp": ("rail.nic", *_CLASS),
+    "fabric.uniform_ets": ("rail.nic", "qos.prio_tc", "qos.ets"),
+    "fabric.uniform_cnp": ("rail.nic", "qos.cnp"),
+    "fabric.cnps_lost": ("qos.cnp", "qos.ecn", "qos.cnps_ignored", "qos.dscp_map"),
     "fabric.uniform_driver": ("rail.nic", "rail.driver"),
     "fabric.uniform_firmware": ("rail.nic", "rail.device", "rail.firmware"),
     "fabric.uniform_mtu": (*_BELOW, "rail.mtu", "rail.path_mtu"),
@@ -89,6 +98,11 @@ CAUSES: dict[str, tuple[str, ...]] = {
 # What makes a rule blind: these explain an unknown, but excuse no fail.
 BLINDS: dict[str, tuple[str, ...]] = {
     "qos.readable": ("rail.nic", "rail.link", "rail.bond"),
+    "qos.drops": ("rail.nic", "qos.readable"),
+    "fabric.uniform_pfc": ("qos.readable",),
+    "fabric.uniform_dscp": ("qos.readable",),
+    "fabric.uniform_ets": ("qos.readable",),
+    "fabric.uniform_cnp": ("qos.readable",),
     "rail.firmware": ("rail.nic", "rail.device"),
     "rail.pcie": ("rail.nic",),
     "rail.names": ("rail.nic", "rail.device"),

@@ -50,7 +50,7 @@ GID = Rule(
     "comparison of all nodes; NVIDIA/nccl documentation, NCCL_IB_GID_INDEX",
 )
 
-_Value = Callable[[BoundRail], Optional[str]]
+Value = Callable[[BoundRail], Optional[str]]
 
 
 def _driver(rail: BoundRail) -> Optional[str]:
@@ -90,7 +90,7 @@ def _any(_rail: BoundRail) -> bool:
     return True
 
 
-_CHECKS: tuple[tuple[Rule, str, _Value, Callable[[BoundRail], bool]], ...] = (
+_CHECKS: tuple[tuple[Rule, str, Value, Callable[[BoundRail], bool]], ...] = (
     (DRIVER, "driver", _driver, _any),
     (FIRMWARE, "firmware", _firmware, _hard),
     (MTU, "MTU", _mtu, _any),
@@ -100,6 +100,19 @@ _CHECKS: tuple[tuple[Rule, str, _Value, Callable[[BoundRail], bool]], ...] = (
 
 def check_uniform(nodes: Mapping[str, NodeResult], bound: Bound) -> list[Finding]:
     """One finding a rule and group of nodes that differ. Linear in nodes and rails."""
+    members, blind = gather(nodes, bound)
+    findings: list[Finding] = []
+    for rule, what, value, applies in _CHECKS:
+        findings += compare(rule, what, value, {
+            name: [(host, rail) for host, rail in entries if applies(rail)] for name, entries in members.items()
+        }, blind)  # fmt: skip
+    return findings
+
+
+def gather(
+    nodes: Mapping[str, NodeResult], bound: Bound
+) -> tuple[dict[str, list[tuple[str, BoundRail]]], dict[str, list[str]]]:
+    """The nodes of each rail with it, and those of which nothing was read."""
     members: dict[str, list[tuple[str, BoundRail]]] = {}
     blind: dict[str, list[str]] = {}
     for node in nodes.values():
@@ -111,21 +124,16 @@ def check_uniform(nodes: Mapping[str, NodeResult], bound: Bound) -> list[Finding
             continue
         for rail in bound[node.host]:
             members.setdefault(rail.intent.name, []).append((node.host, rail))
-    findings: list[Finding] = []
-    for rule, what, value, applies in _CHECKS:
-        findings += _compare(rule, what, value, {
-            name: [(host, rail) for host, rail in entries if applies(rail)] for name, entries in members.items()
-        }, blind)  # fmt: skip
-    return findings
+    return members, blind
 
 
 _Outliers = tuple[tuple[str, str], ...]  # host and its value
 
 
-def _compare(
+def compare(
     rule: Rule,
     what: str,
-    value: _Value,
+    value: Value,
     members: Mapping[str, list[tuple[str, BoundRail]]],
     unread: Mapping[str, list[str]],
 ) -> list[Finding]:
