@@ -77,7 +77,7 @@ def pause(autoneg: bool = False, rx: bool = False, tx: bool = False) -> bytes:
 def record(
     root: Path, netdev: str, dcb: Union[Dcb, bytes, int, None] = Dcb(), paused: Union[bytes, int, None] = pause()
 ) -> None:
-    """Add to a tree what the kernel says of a netdev: a number is the errno of a refusal, ``None`` that there is none."""
+    """Add to a tree what the kernel says of a netdev: a number is the errno of a refusal, ``None`` not supported."""
     path = root / "kernel.json"
     kernel = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dcb": {}, "ethtool": {}}
     message = dcb.message(netdev) if isinstance(dcb, Dcb) else dcb

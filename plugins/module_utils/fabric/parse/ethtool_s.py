@@ -35,6 +35,12 @@ _NAMES = {
     "pcie_errors": ("rx_pci_signal_integrity",),
     "module_high_temp": ("module_high_temp",),
     "module_bus_stuck": ("module_bus_stuck",),
+    # Global pause alone; the two above count PFC's frames as well.
+    "rx_global_pause": ("rx_global_pause",),
+    "tx_global_pause": ("tx_global_pause",),
+    # A port that was paused for as long as it stopped taking frames.
+    "storm_warnings": ("tx_pause_storm_warning_events", "continuous_pause_events"),
+    "storm_errors": ("tx_pause_storm_error_events",),
 }
 _LANE = re.compile(r"rx_err_lane_(\d)_phy")
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Callable, Collection, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Collection, Mapping, Optional, Sequence, TypeVar, Union
 
 from ..errors import MissingError, ParseError, ReadError
 from ..model.facts import Netdev, QosState
@@ -33,6 +33,7 @@ _CNP = {
 _PAUSE = struct.Struct("=IIII")  # struct ethtool_pauseparam: command, autoneg, rx, tx
 _GET_PAUSE = _PAUSE.pack(0x12, 0, 0, 0)  # ETHTOOL_GPAUSEPARAM
 
+T = TypeVar("T")
 Folder = Mapping[str, Union[bytes, ReadError]]
 
 
@@ -65,11 +66,9 @@ def _state(reader: Reader, netdev: Netdev, debug: Mapping[str, Collection[str]])
         offers.append("ecn_sysfs")
     if netdev.pci in debug[_MLX5] and _parameters(reader, f"{_MLX5}/{netdev.pci}/cc_params", name, parameters):
         offers.append("cc_params")
-    if netdev.pci in debug[_BNXT] and _parameters(reader, f"{_BNXT}/{netdev.pci}/cc_config", name, parameters):
+    if _broadcom(reader, netdev, debug[_BNXT], parameters):
         offers.append("bnxt_cc")
-    elif netdev.driver == "bnxt_en" and reader.port.exists(_BNXT_CONFIG):
-        offers.append("bnxt_cc")
-    elif netdev.driver == "ice" and reader.port.exists(_IRDMA_CONFIG):
+    if netdev.driver == "ice" and reader.port.exists(_IRDMA_CONFIG):
         offers.append("irdma_cc")
     for file, meaning in _CNP.items():
         if file in parameters:
@@ -77,6 +76,12 @@ def _state(reader: Reader, netdev: Netdev, debug: Mapping[str, Collection[str]])
     found.update(_told(reader, name, lambda: _pause(name, reader.port.ethtool(name, _GET_PAUSE))) or {})
     found.update(dcqcn=parameters or None, offers=tuple(offers))
     return QosState(**found)
+
+
+def _broadcom(reader: Reader, netdev: Netdev, known: Collection[str], parameters: dict[str, int]) -> bool:
+    if netdev.pci in known and _parameters(reader, f"{_BNXT}/{netdev.pci}/cc_config", netdev.name, parameters):
+        return True
+    return netdev.driver == "bnxt_en" and reader.port.exists(_BNXT_CONFIG)
 
 
 def _pause(name: str, answer: bytes) -> dict[str, bool]:
@@ -166,7 +171,7 @@ def _parsed(reader: Reader, path: str, content: Union[bytes, ReadError], parse: 
     return None
 
 
-def _told(reader: Reader, name: str, read: Callable[[], Any]) -> Any:
+def _told(reader: Reader, name: str, read: Callable[[], T]) -> Optional[T]:
     """An answer; ``None`` without a note where the driver has nothing of the kind."""
     try:
         return read()
