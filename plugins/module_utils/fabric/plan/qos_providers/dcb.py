@@ -12,6 +12,8 @@ from typing import Optional
 
 from ...model.plan import Action, Run
 
+_ANY = tuple(range(256))
+
 
 class Dcb:
     """See :class:`.DcbProvider`."""
@@ -31,16 +33,20 @@ class Dcb:
         return (Run(("dcb", "apptrust", "set", "dev", netdev, "order", *order)),)
 
     def dscp(self, netdev: str, dscp: int, priorities: tuple[int, ...]) -> tuple[Action, ...]:
-        """``replace`` takes other priorities of the DSCP away, which ``add`` leaves beside the new one."""
+        """``replace`` takes other priorities of the DSCP away, which ``add`` leaves beside the new one.
+
+        mlx5 has taken them away by itself then, and the tool fails to do it again (kernel mlx5/core/en_dcbnl.c,
+        mlx5e_dcbnl_ieee_delapp()): the map is looked at afterwards, and the exit code says nothing.
+        """
         first, *others = priorities
         return (
-            Run((*_app("replace", netdev), f"{dscp}:{first}")),
+            Run((*_app("replace", netdev), f"{dscp}:{first}"), allowed=_ANY),
             *(Run((*_app("add", netdev), f"{dscp}:{priority}")) for priority in others),
         )
 
     def unmap(self, netdev: str, dscp: int, priority: int) -> tuple[Action, ...]:
         """See the interface."""
-        return (Run((*_app("del", netdev), f"{dscp}:{priority}"), allowed=(0, 1, 2)),)
+        return (Run((*_app("del", netdev), f"{dscp}:{priority}"), allowed=_ANY),)
 
     def ets(
         self, netdev: str, prio_tc: tuple[int, ...], tsa: tuple[str, ...], share: tuple[int, ...], not_willing: bool
