@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Optional, Sequence
+from typing import Mapping, Sequence
 
 from ..errors import SpecError
 from ..model.facts import NodeFacts
@@ -171,22 +171,10 @@ def _resolve(
 
 
 def _qos(spec: QosSpec, intents: Sequence[NodeIntent], name: str) -> Qos:
-    """The fabric's QoS as its switches have it: queues by the spec, CNPs where the nodes' NICs put them."""
-    marking: Optional[Marking] = spec.cnp
-    seen: dict[tuple[int, int], str] = {}
+    """The fabric's QoS as its switches have it: queues by the spec, CNPs where the nodes' NICs, all alike, put them."""
     for intent in intents:
         for rail in intent.rails:
             own = rail.qos if rail.fabric == name else None
             if own is not None and own.cnp_dscp is not None and own.cnp_priority is not None:
-                seen.setdefault((own.cnp_dscp, own.cnp_priority), intent.host)
-    if marking is None and len(seen) > 1:
-        words = [f"{host}: DSCP {dscp} on priority {priority}" for (dscp, priority), host in sorted(seen.items())]
-        raise SpecError(
-            "the nodes' NICs mark CNPs in different ways, and a switch has one",
-            f"fabric_spec.fabrics.{name}.qos.cnp",
-            "; ".join(words),
-            "Set cnp, so that all have the same",
-        )
-    if marking is None and seen:
-        marking = Marking(*next(iter(seen)))
-    return qos.qos(replace(spec, cnp=marking))
+                return qos.qos(replace(spec, cnp=Marking(own.cnp_dscp, own.cnp_priority)))
+    return qos.qos(spec)
