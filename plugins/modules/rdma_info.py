@@ -11,15 +11,17 @@ short_description: Reads what a node's RDMA fabric is made of
 version_added: 0.1.0
 author: The Railwright authors (@railwright)
 description:
-  - Reads RDMA devices with their ports and GIDs, network devices, PCI functions, kernel modules, the memlock limit and
-    LLDP neighbours, of a live node, of a recorded tree, or from texts that somebody captured.
+  - Reads RDMA devices with their ports and GIDs, network devices and their lossless settings, PCI functions, kernel
+    modules, the memlock limit and LLDP neighbours, of a live node, of a recorded tree, or from texts that somebody
+    captured.
   - Changes nothing. What cannot be read is V(null), with its reason in C(unread); one tool that hangs or fails does not
     hide the rest.
 options:
   root:
     description:
       - Root of the tree to read. Another one than V(/) is a recorded node, a directory on the host that the task runs
-        on; then no command is run, and outputs come from the file C(commands.json) in it.
+        on; then no command is run, outputs come from the file C(commands.json) in it, and what its kernel said from
+        C(kernel.json).
     type: path
     default: /
   captured:
@@ -66,6 +68,13 @@ options:
       ulimit:
         description: Output of C(ulimit -a).
         type: str
+      netdevs:
+        description:
+          - Texts about the lossless settings of single network devices. Keys are their names, values are dictionaries
+            of texts by tool.
+          - Tools are V(mlnx_qos), V(ethtool_a) (C(ethtool -a)), and V(dcb_app), V(dcb_apptrust), V(dcb_buffer),
+            V(dcb_dcbx), V(dcb_ets) and V(dcb_pfc) (C(dcb <object> show dev), with or without C(-j)).
+        type: dict
   detail:
     description:
       - Also read the counters of RDMA ports, the firmware of network devices (one more process each), and the GPUs and
@@ -117,6 +126,8 @@ facts:
     - What the node is. Keys that could not be read are V(null).
     - Speeds are in Gbit/s (C(rate_gbps)) or Mbit/s (C(speed_mbps)), MTUs in bytes. The rate of a port that is
       physically down is V(null), since drivers keep an old one there.
+    - C(qos) holds the lossless settings of every physical Ethernet device that is not management's - DCBX, trust, the
+      map of DSCPs, ETS, PFC, buffers, pause, ECN. What a driver does not have is V(null), too.
     - C(management) names the network devices that carry a default route or this session; they are never touched.
     - C(memlock) is the hard limit of a login session, V(unlimited), kbytes, or V(default) when no file names one.
   returned: success
@@ -149,6 +160,8 @@ facts:
     unread: [{source: rdma -j link show, reason: rdma did not return within 5 s, subject: rdma}]
 """
 
+import json
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.fabric.errors import FabricError
@@ -174,26 +187,37 @@ TOOLS = (
 )
 
 
+def _texts(captured):
+    """Texts by tool. One that is JSON comes as what it stands for when a template made it."""
+    if not isinstance(captured, dict):
+        return captured
+    return {tool: text if isinstance(text, str) else json.dumps(text) for tool, text in captured.items()}
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
             "root": {"type": "path", "default": "/"},
-            "captured": {"type": "dict", "options": {tool: {"type": "str"} for tool in TOOLS}},
+            "captured": {
+                "type": "dict",
+                "options": {**{tool: {"type": "str"} for tool in TOOLS}, "netdevs": {"type": "dict"}},
+            },
             "detail": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
     root = module.params["root"]
     texts = {tool: text for tool, text in (module.params["captured"] or {}).items() if text is not None}
+    netdevs = {name: _texts(captured) for name, captured in texts.pop("netdevs", {}).items()}
     try:
-        if texts and root == "/":
+        if (texts or netdevs) and root == "/":
             facts = NodeFacts()
         else:
             facts = probe(LocalPort() if root == "/" else RecordedPort(root), module.params["detail"])
-        if texts:
+        if texts or netdevs:
             from ..module_utils.fabric.probe.captured import merge_captured  # noqa: PLC0415
 
-            facts = merge_captured(facts, texts)
+            facts = merge_captured(facts, texts, netdevs)
     except FabricError as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, facts=encode(facts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
@@ -11,7 +12,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports imp
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe import probe
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.captured import merge_captured
 
-from tests.unit import trees
+from tests.unit import dcb, trees
 
 GIDS = (
     "DEV\tPORT\tINDEX\tGID\t\tIPv4\tVER\tDEV\n"
@@ -74,3 +75,44 @@ def test_a_management_child_and_a_binding():
 def test_a_tool_without_a_parser():
     with pytest.raises(ParseError, match="no parser"):
         merge_captured(NodeFacts(), {"mlxlink": "…"})
+
+
+def test_lossless_settings_of_netdevs(tmp_path):
+    root = trees.node(tmp_path, [replace(trees.rail_nics()[0], gid_table=8)])
+    texts = {
+        "dcb_app": '{"dscp_prio":[[26,3],[48,6," "]]}',
+        "dcb_dcbx": "{}",
+        "dcb_pfc": "pfc-cap 8 macsec-bypass off delay 0\nprio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off\n",
+        "ethtool_a": "Pause parameters for eth0:\nAutonegotiate: off\nRX: off\nTX: on\n",
+    }
+    part = "Priority trust state: pcp\nPFC configuration:\n\tpriority    0   1   2   3   4   5   6   7\n"
+    part += "\tenabled     0   0   0   0   0   1   0   0   \n"
+    other = {"mlnx_qos": part, **texts, "ethtool_a": texts["ethtool_a"].replace("eth0", "eth1")}
+    found = merge_captured(probe(RecordedPort(str(root))), {}, {"eth0": texts, "eth1": other})
+    known, first, second = found.qos
+    assert (known.netdev, known.pfc) == ("enp24s0np0", None)
+    assert (first.trust, first.dscp_prio, first.dcbx, first.pfc) == ("dscp", ((26, 3), (48, 6)), (), (3,))
+    assert (first.pause_rx, first.pause_tx, first.prio_tc) == (False, True, None)
+    assert (second.trust, second.pfc, second.dscp_prio) == ("pcp", (5,), ((26, 3), (48, 6)))
+
+
+def test_what_the_kernel_said_stands(tmp_path):
+    root = trees.node(tmp_path, [replace(trees.rail_nics()[0], gid_table=8)])
+    dcb.record(root, "enp24s0np0", dcb.Dcb(dcbx=(), pfc=()), None)
+    texts = {"dcb_dcbx": "host", "dcb_pfc": json.dumps({"pfc_cap": 8, "delay": 7, "prio_pfc": [True] * 8})}
+    (state,) = merge_captured(probe(RecordedPort(str(root))), {}, {"enp24s0np0": texts}).qos
+    assert (state.dcbx, state.pfc) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ({"dcb_rewr": "{}"}, "no parser"),
+        ({"dcb_ets": "{}"}, "lacking"),
+        ("mlnx_qos", "texts by tool"),
+        ({"ethtool_a": "Pause parameters for eth1:\nAutonegotiate: off\nRX: off\nTX: on\n"}, "another netdev"),
+    ],
+)
+def test_texts_of_netdevs_that_are_refused(texts, words):
+    with pytest.raises(ParseError, match=words):
+        merge_captured(NodeFacts(), {}, {"eth0": texts})

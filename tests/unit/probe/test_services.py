@@ -121,3 +121,11 @@ def test_a_limit_that_cannot_be_understood(node, text):
     told = facts(node)
     assert {service.name: service.memlock for service in told.services}["slurmd"] is None
     assert [(entry.subject, entry.source) for entry in told.unread] == [("slurmd", "/proc/701/limits")]
+
+
+def test_lldpad_and_the_socket_that_starts_it(node):
+    for unit in ("lldpad.service", "lldpad.socket"):
+        node.file(f"/usr/lib/systemd/system/{unit}", "")
+    assert (found(node)["lldpad"].state, found(node)["lldpad.socket"].state) == ("inactive", "inactive")
+    node.file("/run/systemd/units/invocation:lldpad.socket", "")
+    assert (found(node)["lldpad"].state, found(node)["lldpad.socket"].state) == ("inactive", "active")

@@ -1,11 +1,11 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""``railwright show``: what the node is, as a table of its rails or as JSON."""
+"""``railwright show``: what the node is, as tables of its rails and their lossless settings, or as JSON."""
 
 from __future__ import annotations
 
 import json
-from typing import Optional, TextIO
+from typing import Optional, Sequence, TextIO
 
 from ..errors import IntentError
 from ..model.codec import encode
@@ -15,6 +15,8 @@ from ..ports import Port
 from ..probe.node import probe
 from ..resolve.bind import bind
 from .options import Options
+from .show_qos import HEADINGS as QOS_HEADINGS
+from .show_qos import qos_rows
 
 HEADINGS = ("rail", "PCI", "netdev", "link", "MTU", "addresses", "RDMA", "port", "path MTU")
 Row = tuple[str, ...]
@@ -42,12 +44,20 @@ def show(port: Port, options: Options, out: TextIO) -> int:
     except IntentError as error:
         out.write(f"{error}\n")
         rows = _hardware(facts)
-    widths = [max(len(row[column]) for row in (HEADINGS, *rows)) for column in range(len(HEADINGS))]
-    for row in (HEADINGS, *rows):
-        line = "  ".join(text.ljust(width) for text, width in zip(row, widths))
-        out.write(f"{line.rstrip()}\n")
+    _table(out, HEADINGS, rows)
+    lossless = qos_rows(facts, {row[2]: row[0] for row in rows})
+    if lossless:
+        out.write("\n")
+        _table(out, QOS_HEADINGS, lossless)
     out.writelines(f"not read: {entry.source}: {entry.reason}\n" for entry in facts.unread)
     return 0
+
+
+def _table(out: TextIO, headings: Row, rows: Sequence[Row]) -> None:
+    widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
+    for row in (headings, *rows):
+        line = "  ".join(text.ljust(width) for text, width in zip(row, widths))
+        out.write(f"{line.rstrip()}\n")
 
 
 def _row(rail: str, pci: str, netdev: Optional[Netdev], rdma: Optional[RdmaDevice], port: Optional[RdmaPort]) -> Row:

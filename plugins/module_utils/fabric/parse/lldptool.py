@@ -34,7 +34,7 @@ class App:
 
 @dataclass(frozen=True)
 class Tlvs:
-    """``None``: the TLV was not sent. ``willing`` is PFC's, ``ets_willing`` that of ETS; tuples as those of QosState."""
+    """``None``: the TLV was not sent. ``willing`` is PFC's, ``ets_willing`` that of ETS; tuples as in QosState."""
 
     pfc: Optional[tuple[int, ...]] = None
     willing: Optional[bool] = None

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from typing import Callable, Mapping
+from typing import Callable, Mapping, Optional
 
 from ..errors import ParseError
-from ..model.facts import NodeFacts, RdmaDevice, RdmaPort
+from ..model.facts import NodeFacts, QosState, RdmaDevice, RdmaPort
 from ..parse import (
+    dcb,
+    ethtool_a,
     ibdev2netdev,
     ibstat,
     ibstatus,
@@ -17,6 +19,7 @@ from ..parse import (
     ip_address,
     limits,
     lldp,
+    mlnx_qos,
     modules,
     rdma_dev,
     rdma_link,
@@ -56,15 +59,39 @@ _OTHERS: dict[str, Callable[[NodeFacts, str], NodeFacts]] = {
 TOOLS = (*_RDMA, *_OTHERS)
 
 
-def merge_captured(facts: NodeFacts, captured: Mapping[str, str]) -> NodeFacts:
+def _pause(text: str, netdev: str) -> QosState:
+    told = ethtool_a.parse(text)
+    if told.netdev != netdev:
+        raise ParseError("the output is of another netdev", f"{ethtool_a.TOOL}:1", told.netdev)
+    return told.state
+
+
+# Of one netdev, whose name most of them do not tell; in the order of how much each tells.
+_QOS: dict[str, Callable[[str, str], QosState]] = {
+    "mlnx_qos": mlnx_qos.parse,
+    "dcb_dcbx": dcb.dcbx,
+    "dcb_apptrust": dcb.apptrust,
+    "dcb_app": dcb.app,
+    "dcb_ets": dcb.ets,
+    "dcb_pfc": dcb.pfc,
+    "dcb_buffer": dcb.buffer,
+    "ethtool_a": _pause,
+}
+NETDEV_TOOLS = tuple(_QOS)
+
+
+def merge_captured(
+    facts: NodeFacts, captured: Mapping[str, str], netdevs: Optional[Mapping[str, Mapping[str, str]]] = None
+) -> NodeFacts:
     """``facts``, with what the texts tell: gaps of RDMA devices are filled, other sections are taken from their text.
 
     :param captured: text by tool, one of :data:`TOOLS`.
+    :param netdevs: by netdev, text by tool, one of :data:`NETDEV_TOOLS`; gaps of its lossless settings are filled.
     :raises ParseError: for a tool that has no parser here, or a text that its parser does not know.
     """
-    unknown = sorted(set(captured) - set(TOOLS))
-    if unknown:
-        raise ParseError("there is no parser for this tool", "captured", unknown[0], f"Known are {', '.join(TOOLS)}.")
+    _check(captured, TOOLS, "captured")
+    if netdevs:
+        facts = replace(facts, qos=_qos(facts, netdevs))
     for tool, take in _OTHERS.items():
         if tool in captured:
             facts = take(facts, captured[tool])
@@ -75,3 +102,23 @@ def merge_captured(facts: NodeFacts, captured: Mapping[str, str]) -> NodeFacts:
     if any(not device.name for device in devices):
         raise ParseError("a block names no device", "captured.ibstatus", remedy="Capture the tool's whole output.")
     return replace(facts, rdma=tuple(settle(device) for device in devices)) if told else facts
+
+
+def _check(captured: Mapping[str, str], known: tuple[str, ...], place: str) -> None:
+    if not isinstance(captured, Mapping):
+        raise ParseError("texts by tool are expected", place, str(captured)[:80])
+    unknown = sorted(set(captured) - set(known))
+    if unknown:
+        raise ParseError("there is no parser for this tool", place, unknown[0], f"Known are {', '.join(known)}.")
+
+
+def _qos(facts: NodeFacts, netdevs: Mapping[str, Mapping[str, str]]) -> tuple[QosState, ...]:
+    found = {state.netdev: state for state in facts.qos or ()}
+    for netdev, captured in netdevs.items():
+        _check(captured, NETDEV_TOOLS, f"captured.netdevs.{netdev}")
+        for tool, parse in _QOS.items():
+            if tool in captured:
+                known, more = found.get(netdev, QosState(netdev)), parse(captured[tool], netdev)
+                gaps = {name: getattr(more, name) for name, value in vars(known).items() if value is None}
+                found[netdev] = replace(known, **gaps)
+    return tuple(found.values())

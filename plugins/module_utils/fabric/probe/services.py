@@ -25,6 +25,7 @@ UNITS = {
     "k3s": "k3s-server",
     "kubelet": "kubelet",
     "lldpad": "",
+    "lldpad.socket": "",  # starts it for whoever asks it something
     "openibd": "",
     "opensm": "",
     "railwright-apply": "",
@@ -58,7 +59,7 @@ def services(reader: Reader) -> Optional[tuple[Service, ...]]:
         names = reader.port.listdir(_INVOCATIONS)
     except ReadError:
         return None
-    invoked = {name[len(_PREFIX) : -len(_SUFFIX)] for name in names if name.startswith(_PREFIX)}
+    invoked = {name[len(_PREFIX) :].removesuffix(_SUFFIX) for name in names if name.startswith(_PREFIX)}
     slices = [f"{base}/system.slice" for base in _CGROUPS if reader.port.exists(f"{base}/system.slice")]
     found: dict[str, Service] = {}
     asleep = []
@@ -67,7 +68,7 @@ def services(reader: Reader) -> Optional[tuple[Service, ...]]:
             found[unit] = _running(reader, unit, process, slices)
         elif _is_there(reader, unit):
             found[unit] = Service(unit, "inactive")
-            if any(reader.port.exists(f"{_FOLDERS[0]}/{wants}/{unit}{_SUFFIX}") for wants in _WANTS):
+            if any(reader.port.exists(f"{_FOLDERS[0]}/{wants}/{_file(unit)}") for wants in _WANTS):
                 asleep.append(unit)
     states = _ask(reader, asleep) if asleep else {}
     found.update((unit, Service(unit, states.get(unit))) for unit in asleep)
@@ -77,11 +78,15 @@ def services(reader: Reader) -> Optional[tuple[Service, ...]]:
     return tuple(found[unit] for unit in sorted(found))
 
 
+def _file(unit: str) -> str:
+    return unit if "." in unit else f"{unit}{_SUFFIX}"
+
+
 def _is_there(reader: Reader, unit: str) -> bool:
     """Whether a unit of this name has a file: one that is no alias of another, and not masked."""
     for folder in _FOLDERS:
         try:
-            return reader.port.realpath(f"{folder}/{unit}{_SUFFIX}").rpartition("/")[2] == f"{unit}{_SUFFIX}"
+            return reader.port.realpath(f"{folder}/{_file(unit)}").rpartition("/")[2] == _file(unit)
         except ReadError:  # noqa: PERF203 - the next folder may have it
             continue
     return False
