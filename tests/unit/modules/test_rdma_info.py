@@ -91,3 +91,13 @@ def test_a_text_that_nobody_knows_fails_with_its_place(run):
     assert result["failed"]
     assert result["msg"].startswith("ibstat:2: ")
     assert "nonsense" in result["msg"]
+
+
+def test_texts_of_netdevs(run):
+    pfc = {"pfc_cap": 8, "delay": 7, "prio_pfc": [False, False, False, True, False, False, False, False]}
+    result = run(captured={"netdevs": {"eth0": {"dcb_dcbx": "host ieee", "dcb_pfc": pfc}}}, root="/")
+    (state,) = result["facts"]["qos"]
+    assert (state["netdev"], state["dcbx"], state["pfc"]) == ("eth0", ["host", "ieee"], [3])
+    refused = run(captured={"netdevs": {"eth0": "mlnx_qos"}}, root="/")
+    assert refused["failed"]
+    assert "captured.netdevs.eth0" in refused["msg"]

@@ -11,6 +11,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors im
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import QosState
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import (
     dcb,
+    dcbnl,
     dcbtool,
     ethtool_a,
     lldptool,
@@ -19,6 +20,8 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse imp
     qos_files,
     tc_qdisc,
 )
+
+from tests.unit.dcb import Dcb
 
 ETS = {
     "willing": False,
@@ -101,6 +104,12 @@ def test_dcb_ets_as_json_and_as_text():
         tsa=tuple(ETS["tc_tsa"]),
         prio_tc=tuple(ETS["prio_tc"]),
     )
+
+
+def test_a_class_that_does_not_share_has_no_share():
+    bandwidths = [50, 100, 100, 50, 100, 100, 100, 100]  # as mlx5 has it
+    assert dcb.ets(json.dumps({**ETS, "tc_bw": bandwidths})).share == (50, 0, 0, 50, 0, 0, 0, 0)
+    assert dcbnl.parse(Dcb(share=tuple(bandwidths)).message("eth0"), "eth0").share == (50, 0, 0, 50, 0, 0, 0, 0)
 
 
 def test_dcb_buffer_as_json_and_as_text():

@@ -242,7 +242,7 @@ class QosState(Model):
     dscp_prio: Optional[tuple[tuple[int, int], ...]] = None  # (DSCP, priority), sorted; a DSCP may be there twice
     prio_tc: Optional[tuple[int, ...]] = None
     tsa: Optional[tuple[str, ...]] = None  # by TC: ets | strict | vendor | cbs
-    share: Optional[tuple[int, ...]] = None  # by TC, percent
+    share: Optional[tuple[int, ...]] = None  # by TC, percent; 0 of one that is not ets, whatever the driver says
     tcs: Optional[int] = None  # how many traffic classes the NIC has
     pfc: Optional[tuple[int, ...]] = None  # priorities with PFC on, sorted
     pfc_classes: Optional[int] = None  # how many priorities can have PFC at once

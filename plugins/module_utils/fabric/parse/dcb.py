@@ -12,7 +12,7 @@ from typing import Any, Mapping
 
 from ..errors import ParseError
 from ..model.facts import QosState
-from .dcbnl import DCBX, TSA, trust
+from .dcbnl import DCBX, TSA, shares, trust
 from .text import numbered, parse_json, wrong
 
 TOOL = "dcb"
@@ -93,7 +93,7 @@ def ets(text: str, netdev: str = "") -> QosState:
         netdev,
         willing=_on("ets", _needed("ets", told, "willing")),
         tcs=_in(_needed("ets", told, "ets_cap"), 8, "ets"),
-        share=_numbers("ets", told, "tc_bw", 100),
+        share=shares(algorithms, _numbers("ets", told, "tc_bw", 100)),
         tsa=tuple(algorithms),
         prio_tc=_numbers("ets", told, "prio_tc", 7),
     )

@@ -8,7 +8,7 @@ Numbers and structures are those of linux/dcbnl.h; net/dcb/dcbnl.c, dcbnl_ieee_f
 from __future__ import annotations
 
 import struct
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, Optional, Sequence
 
 from ..errors import ParseError
 from ..model.facts import QosState
@@ -97,13 +97,19 @@ def trust(dscp_prio: tuple[tuple[int, int], ...]) -> str:
 
 def _ets(value: bytes) -> dict[str, Any]:
     """Struct ieee_ets: three flags, then arrays of eight: bandwidths of TX and RX, algorithms, TCs of priorities …"""
+    tsa = tuple(_algorithm(number) for number in value[19:27])
     return {
         "willing": bool(value[0]),
         "tcs": value[1],
-        "share": tuple(value[3:11]),
-        "tsa": tuple(_algorithm(number) for number in value[19:27]),
+        "share": shares(tsa, value[3:11]),
+        "tsa": tsa,
         "prio_tc": tuple(value[27:35]),
     }
+
+
+def shares(tsa: Sequence[str], bandwidths: Sequence[int]) -> tuple[int, ...]:
+    """Percentages by class. Of one that does not share mlx5 says 100, others 0: it has none."""
+    return tuple(share if word == "ets" else 0 for word, share in zip(tsa, bandwidths))
 
 
 def _algorithm(number: int) -> str:
