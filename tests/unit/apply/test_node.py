@@ -16,7 +16,14 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors im
     MissingError,
 )
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.document import PATH, dump
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agent import ENABLED, PROGRAM, UNIT
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agent import (
+    DISPATCHERS,
+    ENABLED,
+    PROGRAM,
+    RESTORE,
+    RULES,
+    UNIT,
+)
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.ports import LocalPort
 
 from tests.unit.apply.simulated import intent, rail
@@ -26,7 +33,14 @@ SOURCES = pack_sources({"agent/main.py": "def run():\n    return 0\n"})
 
 
 def node(**tools):
-    port = FakePort(tools={f"{PROGRAM} --version": "railwright 0.1.0\n", "systemctl daemon-reload": "", **tools})
+    port = FakePort(
+        tools={
+            f"{PROGRAM} --version": "railwright 0.1.0\n",
+            "systemctl daemon-reload": "",
+            "udevadm control --reload": "",
+            **tools,
+        }
+    )
 
     def enable(port):
         port.files[ENABLED] = b""
@@ -80,7 +94,7 @@ def test_agent_is_installed_once_and_sources_are_asked_for_first():
     port = node()
     plan, needed = apply_agent(port, digest(SOURCES))
     assert needed
-    assert len(plan.steps) == 3
+    assert len(plan.steps) == 5
     assert port.changes == []
     plan, needed = apply_agent(port, digest(SOURCES), SOURCES)
     assert not needed
@@ -102,7 +116,7 @@ def test_agent_that_was_damaged_is_built_again():
     assert "damaged" in plan.steps[0].before
 
 
-@pytest.mark.parametrize("missing", [UNIT, ENABLED])
+@pytest.mark.parametrize("missing", [UNIT, ENABLED, RESTORE, RULES])
 def test_agent_parts_come_back_without_the_sources(missing):
     port = node()
     apply_agent(port, digest(SOURCES), SOURCES)
@@ -111,6 +125,16 @@ def test_agent_parts_come_back_without_the_sources(missing):
     assert not needed
     assert len(plan.steps) == 1
     assert port.exists(missing)
+
+
+def test_agent_is_woken_by_the_dispatchers_that_are_there():
+    port = node()
+    port.files["/etc/NetworkManager/dispatcher.d/no-wait.d/x"] = b""
+    apply_agent(port, digest(SOURCES), SOURCES)
+    assert [path for path in DISPATCHERS if port.exists(path)] == ["/etc/NetworkManager/dispatcher.d/50-railwright"]
+    assert port.modes["/etc/NetworkManager/dispatcher.d/50-railwright"] == 0o755
+    assert "railwright-restore.service" in port.read(RULES)
+    assert "apply --event" in port.read(RESTORE)
 
 
 def test_agent_that_does_not_start_is_rolled_back():

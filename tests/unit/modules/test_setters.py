@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The modules node_intent, rdma_stack, rail_naming, rail_network and node_agent at the Ansible boundary."""
+"""The modules node_intent, rdma_stack, rail_naming, rail_network, roce_qos and node_agent at the Ansible boundary."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.doc
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agent import ENABLED, PROGRAM
 
 from tests.unit.apply.simulated import SimulatedNode, intent
+from tests.unit.apply.simulated_nic import LosslessNode, lossless
 
 pytest.importorskip("ansible.module_utils.basic")
 PLUGINS = "ansible_collections.railwright.fabric.plugins"
@@ -143,6 +144,7 @@ def test_agent_digest_first_then_sources(run, node):
     sources = pack_sources({"agent/main.py": "def run():\n    return 0\n"})
     node.tools[f"{PROGRAM} --version"] = ""
     node.tools["systemctl enable"] = lambda port: port.write(ENABLED, "") or ""
+    node.tools["udevadm control --reload"] = ""
     first = run("node_agent", digest=digest(sources))
     assert first["sources_needed"]
     assert node.changes == []
@@ -179,3 +181,31 @@ def test_names_come_with_the_next_boot(run, node):
     run("node_intent", intent=encode(intent()))
     assert run("rail_naming")["changed"]
     assert run("rail_naming")["steps"] == []
+
+
+def test_lossless_rails_and_their_defaults_again(run, node, monkeypatch):
+    made = LosslessNode()
+    made.files["/proc/sys/kernel/random/boot_id"] = b"one\n"
+    monkeypatch.setattr(setter, "LocalPort", lambda: made)
+    data = encode(lossless())
+    check = run("roce_qos", check=True, intent=data)
+    assert "rail0: PFC none -> priority 3 [the link flaps] [after: node_intent]" in check["steps"]
+    assert check["before"]["rail0: trust"] == "pcp"
+    assert "rail0: PFC: priority 3\n" in check["diff"]["after"]
+    assert made.changes == []
+    run("node_intent", intent=data)
+    assert run("roce_qos", intent=data)["changed"]
+    made.forget()
+    second = run("roce_qos", intent=data)
+    assert (second["changed"], second["steps"], made.changes) == (False, [], [])
+    back = run("roce_qos", intent=data, state="absent")
+    assert back["changed"]
+    assert back["warnings"] == ["the fabric spec has qos still, and rules find fault until it is taken out"]
+    assert made.nics["ens4"].pfc == ()
+
+
+def test_a_fabric_without_qos_changes_nothing(run, node):
+    run("node_intent", intent=encode(intent()))
+    node.forget()
+    assert run("roce_qos")["changed"] is False
+    assert node.changes == []

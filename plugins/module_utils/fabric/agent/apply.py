@@ -23,6 +23,8 @@ from .options import Options
 
 # NIC drivers with large firmware take up to a minute after the kernel is up; the network manager needs seconds.
 NIC_BOUND_S, NETWORK_BOUND_S = 60.0, 10.0
+# A netdev is followed by its RDMA device; a run of Ansible that holds the lock may be what flapped the link.
+EVENT_SETTLE_S, EVENT_BOUND_S = 0.5, 60.0
 # A change may flap the link that asked for it: three changes within a minute are a loop, not a repair.
 STAMPS = "/run/railwright/applied"
 LIMIT, WINDOW_S = 3, 60.0
@@ -38,30 +40,46 @@ def apply(
     """Exit code 0: in force; 1: something is not, and the output says what.
 
     At boot it waits for what is late. It never interrupts jobs, and gives way to an Ansible run that holds the lock.
+    After an event of the hardware it waits for such a run, and looks once more when it changed something, since more
+    may have come back meanwhile. Only a person may change things as often as he likes.
 
     :raises IntentError: without a usable intent.
     """
     intent = load(port)
-    boot = "--boot" in options
+    boot, event = "--boot" in options, "--event" in options
     if boot:
         undo(FOLDER, lock=lock)
+    if event:
+        timer.sleep(EVENT_SETTLE_S)
     plans: list[Plan] = []
     code = 0
     try:
-        with locked("railwright apply", NIC_BOUND_S if boot else 0.0, lock):
-            code = int(_wait_for_nics(port, intent, timer) if boot else _unbound(port, intent))
-            stamps = _recent(port, timer.now())
-            try:
-                plans.append(apply_stack(port, intent, timer=timer)[0])
-                plans.append(_network(port, intent, timer, boot))
-                plans.append(_qos(port, intent, timer))
-            finally:
-                if any(plan.steps for plan in plans):
-                    port.write(STAMPS, "".join(f"{stamp}\n" for stamp in (*stamps, timer.now())), 0o600)
+        with locked("railwright apply", NIC_BOUND_S if boot else EVENT_BOUND_S if event else 0.0, lock, timer.sleep):
+            code = _put_in_force(port, intent, timer, plans, boot=boot, limited=boot or event)
+            if event and any(plan.steps for plan in plans):
+                timer.sleep(EVENT_SETTLE_S)
+                code = _put_in_force(port, intent, timer, plans, limited=True)
     except (ApplyError, ReadError, RefusedError) as error:
         _say(out, plans, str(error))
         return 1
     _say(out, plans, "" if any(plan.steps or plan.notes for plan in plans) else "nothing to change")
+    return code
+
+
+def _put_in_force(
+    port: Port, intent: NodeIntent, timer: Timer, plans: list[Plan], *, boot: bool = False, limited: bool
+) -> int:
+    """Apply every concern; ``plans`` gets what was done, as far as it came. The answer is apply's exit code."""
+    code = int(_wait_for_nics(port, intent, timer) if boot else _unbound(port, intent))
+    stamps = _recent(port, timer.now()) if limited else []
+    done = len(plans)
+    try:
+        plans.append(apply_stack(port, intent, timer=timer)[0])
+        plans.append(_network(port, intent, timer, boot))
+        plans.append(_qos(port, intent, timer))
+    finally:
+        if limited and any(plan.steps for plan in plans[done:]):
+            port.write(STAMPS, "".join(f"{stamp}\n" for stamp in (*stamps, timer.now())), 0o600)
     return code
 
 

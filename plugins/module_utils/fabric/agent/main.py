@@ -20,7 +20,7 @@ usage: railwright COMMAND
   show [--json]                              what is: rails, devices, links
   check [--json] [--on-unknown pass|fail]    judge this node; exit 0: pass or warn, 1: fail, 2: could not judge
         [--window SECONDS]                   also what error counters gain in that time
-  apply [--boot]                             put /etc/railwright/intent.json in force
+  apply [--boot|--event]                     put /etc/railwright/intent.json in force
   undo                                       take a change of the rails back that still waits for its confirmation
   prove --phase mtu|serve|measure [--force]  load the fabric: this node's part of a proof, as JSON on standard input
   --version                                  the version
@@ -30,7 +30,7 @@ Exit code 2 also means that the command itself could not work: the message says 
 OPTIONS: dict[str, dict[str, Optional[tuple[str, ...]]]] = {
     "show": {"--json": None},
     "check": {"--json": None, "--on-unknown": ("pass", "fail"), "--window": ()},
-    "apply": {"--boot": None},
+    "apply": {"--boot": None, "--event": None},
     "undo": {},
     "prove": {"--phase": ("mtu", "serve", "measure"), "--force": None},
 }

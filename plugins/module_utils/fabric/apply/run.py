@@ -189,16 +189,29 @@ class _Work:
                     self.port.remove(path)
                 else:
                     self.port.write(path, *backup)
-            for action in (*(action for step in undone for action in step.undo), *self.plan.undo, *self.plan.settle):
+            kept = [f"{step.subject}: {step.setting} ({said})" for step in undone if (said := self._former(step))]
+            for action in (*self.plan.undo, *self.plan.settle):
                 if isinstance(action, Run):
                     run(self.port, action)
-                elif isinstance(action, WriteFile) and action.path.startswith(KERNEL):
-                    self.port.write(action.path, action.text)
+            if kept:
+                return f"Rolling back failed as well: {'; '.join(kept)}"
             self.port.remove(mark)
         except FabricError as error:
             return f"Rolling back failed as well: {error}"
         said = [*self.changed, *(f"{step.subject}: {step.setting}" for step in undone)]
         return f"Rolled back: {', '.join(said) or 'routes and rules'}"
+
+    def _former(self, step: Step) -> str:
+        """Put a step's former value back; the answer is empty, or why that failed. Other steps go on all the same."""
+        try:
+            for action in step.undo:
+                if isinstance(action, Run):
+                    run(self.port, action)
+                elif isinstance(action, WriteFile):
+                    self.port.write(action.path, action.text, action.mode)
+        except FabricError as error:
+            return str(error)
+        return ""
 
 
 def run(port: Port, action: Run) -> None:
