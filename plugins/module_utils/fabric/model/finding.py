@@ -45,8 +45,10 @@ class Finding(Model):
 class PairResult(Model):
     """An active probe from ``host`` to ``peer`` over ``rail``.
 
-    ``kind`` is ``mtu`` (a full-size unfragmented packet) or ``bandwidth``. ``value`` is bytes or Gbit/s; for ``mtu`` it
-    is the largest packet that passed, which is less than ``expected`` when only small ones do. ``device``, ``gid`` and
+    ``kind`` is ``mtu`` (a full-size unfragmented packet) or ``bandwidth``; on rails with a traffic class also ``class``
+    (the priority of packets that carry it), ``cm_class`` (that of connections by RDMA-CM) and ``lossless`` (packets
+    dropped there). ``value`` is bytes, Gbit/s, a priority or packets; for ``mtu`` it is the largest packet that passed,
+    which is less than ``expected`` when only small ones do. ``device``, ``gid`` and
     ``netdev`` are what was really used. ``error`` is set when the probe did not succeed, and ``reason`` then says of
     which kind the failure is:
 
@@ -64,6 +66,9 @@ class PairResult(Model):
     ``no_server``         the peer's test server did not answer on TCP
     ``rdma``              the RDMA transport failed (QP, memory region, completion status)
     ``wrong_path``        the test ran, but over another device, GID or netdev than the rail's
+    ``wrong_class``       the test's packets went in another priority; ``value`` says which
+    ``discards``          packets of the lossless priority were dropped; ``value`` says how many
+    ``no_counters``       the NIC does not count what would tell: nothing is known
     ``in_use``            RDMA resources are in use by other processes, and force was not asked for; nothing was sent
     ``not_run``           the peer was not reached by the controller, or the bound of time was over; nothing was sent
     ``tool``              the tool is missing, hung, or printed what its parser does not know: nothing is known

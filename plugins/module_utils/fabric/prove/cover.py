@@ -23,6 +23,8 @@ from .work import MtuProbe, NodeWork, Target, Test
 ALL_PAIRS_UP_TO = 32
 # A soft RoCE test is longer: what a lost packet costs (perf.py has the timeout) must not fill the whole of it.
 SECONDS, SOFT_SECONDS = 4, 6
+# The second test of a rail with a traffic class, by RDMA-CM: it only has to show where its packets go.
+CM_SECONDS = 2
 START_S = 40  # for the controller's calls between the start of the servers and the first client
 # Message size, depth and queue pairs. Several queue pairs of large messages fill a fast port (four are the default of
 # NVIDIA's ngc_multinode_perf). Soft RoCE has no hardware to retransmit in time: what is in flight must pass the link
@@ -87,7 +89,8 @@ def plan_proof(intents: Mapping[str, NodeIntent], unreached: Sequence[str] = (),
                     _unreached(member.host, peer, name) for peer in unreached[: ALL_PAIRS_UP_TO - 1]
                 ]
     batches = -(-max(len(order), 1) // max(forks, 1))
-    lifetime = START_S + batches * len(members) * (SOFT_SECONDS + 2)
+    second = CM_SECONDS + 2 if any(rail.qos for intent in intents.values() for rail in intent.rails) else 0
+    lifetime = START_S + batches * len(members) * (SOFT_SECONDS + 2 + second)
     nodes = {
         host: NodeWork(host, tuple(part.probes), tuple(part.serve), tuple(part.measure), tuple(part.skipped), lifetime)
         for host, part in parts.items()
@@ -166,19 +169,24 @@ def _test(intent: NodeIntent, member: _Member, peer: _Member, port: int) -> Test
     rail, bound = member.rail, intent.acceptance.bandwidth
     expected = bound if bound > 1 else bound * rail.speed_gbps if rail.speed_gbps else None
     size, depth, queue_pairs = SOFT if rail.soft_roce else HARD
+    target, qos = member.targets(peer)[0], rail.qos
     return Test(
         client=member.host,
         server=peer.host,
         rail=rail.name,
         peer_rail=peer.rail.name,
-        target=member.targets(peer)[0],
+        target=target,
         port=port,
         seconds=SOFT_SECONDS if rail.soft_roce else SECONDS,
         size=size,
         depth=depth,
         queue_pairs=queue_pairs,
         expected=expected,
-        traffic_class=rail.qos.tos if rail.qos is not None else None,
+        traffic_class=qos.tos if qos is not None else None,
+        priority=qos.data_priority if qos is not None else None,
+        lossless=qos is not None and qos.data_priority in qos.pfc,
+        # perftest resolves addresses for RDMA-CM as IPv4 (src/perftest_communication.c, rdma_cm_get_rdma_address()).
+        cm_seconds=CM_SECONDS if qos is not None and ":" not in target.peer else 0,
     )
 
 

@@ -4,29 +4,64 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Optional
+import time
+from typing import Mapping, Optional, Union
 
 from ..errors import HungError, ParseError, ReadError
 from ..model.finding import PairResult
 from ..parse.perftest import Perftest, parse_perftest
 from ..ports import Port
+from ..records import replace
 from ..resolve.bind import BoundRail
+from .classes import Classes, Look, gained, judge_class, judge_cm, judge_drops, unproved
 from .perf import Endpoint, bind_option, command, find_endpoint, find_gid, list_options
 from .route import Obstacle, find_obstacle
 from .work import NodeWork, Test
 
 START_S = 15.0  # handshake and end, beside the seconds of the test
+CM_START_S = 5.0  # between the end of one server and the start of the next
 
 
 def measure(port: Port, rails: Mapping[str, BoundRail], work: NodeWork) -> list[PairResult]:
-    """All tests in which this node is the client."""
+    """All tests in which this node is the client, and where their packets went."""
     if not work.measure:
         return []
     try:
         options = list_options(port)
     except ReadError as error:
-        return [failed(test, Obstacle("tool", str(error))) for test in work.measure]
-    return [_measure(port, rails.get(test.rail), test, options) for test in work.measure]
+        obstacle = Obstacle("tool", str(error))
+        return [
+            result
+            for test in work.measure
+            for result in (failed(test, obstacle), *unproved(test, obstacle.reason, obstacle.error))
+        ]
+    classes = Classes(port, rails, work.measure)
+    start = classes.all()
+    done = [_tests(port, rails.get(test.rail), test, options, classes) for test in work.measure]
+    end = classes.all()
+    results: list[PairResult] = []
+    for test, (ran, sent, by_cm) in zip(work.measure, done):
+        results.append(ran)
+        if test.priority is not None:
+            whole = gained(start.get(test.rail, {}), end.get(test.rail, {}))
+            results += [judge_class(test, ran, sent, whole), *by_cm]
+            results += [judge_drops(test, ran, whole)] if test.lossless else []
+    return results
+
+
+def _tests(
+    port: Port, rail: Optional[BoundRail], test: Test, options: str, classes: Classes
+) -> tuple[PairResult, Look, list[PairResult]]:
+    """The test, what the NIC counted meanwhile, and the result of the second test by RDMA-CM."""
+    before = classes.look(test.rail)
+    ran = _measure(port, rail, test, options)
+    between = classes.look(test.rail)
+    by_cm = []
+    # RDMA-CM looks its way up without the rail's address: where that is another way, there is nothing to prove.
+    if test.cm_seconds and ran.error is None and find_obstacle(port, rail, test.target, bound=False) is None:
+        second = _by_cm(port, rail, test, options)
+        by_cm = [judge_cm(test, second, gained(between, classes.look(test.rail)))]
+    return ran, gained(before, between), by_cm
 
 
 def _measure(port: Port, rail: Optional[BoundRail], test: Test, options: str) -> PairResult:
@@ -38,16 +73,34 @@ def _measure(port: Port, rail: Optional[BoundRail], test: Test, options: str) ->
     end = find_endpoint(rail, test.target.source)
     if isinstance(end, Obstacle):
         return failed(test, end, rail)
-    argv = command(test, end, test.target.source, options, server=test.target.peer)
+    run = _run(port, command(test, end, test.target.source, options, server=test.target.peer), test.seconds)
+    return failed(test, run, rail) if isinstance(run, Obstacle) else _judged(test, rail, end, run)
+
+
+def _by_cm(port: Port, rail: Optional[BoundRail], test: Test, options: str) -> PairResult:
+    """The second test; its server begins to listen when the first one has ended."""
+    end = find_endpoint(rail, test.target.source)
+    if isinstance(end, Obstacle):
+        return failed(test, end, rail)
+    argv = command(test, end, test.target.source, options, server=test.target.peer, cm=True)
+    deadline = time.monotonic() + CM_START_S
+    while True:
+        run = _run(port, argv, test.cm_seconds)
+        if isinstance(run, Obstacle):
+            return failed(test, run, rail)
+        if run.failure is None or run.failure.code != "connect" or time.monotonic() > deadline:
+            return _judged(test, rail, replace(end, gid=None), run)
+        time.sleep(0.3)
+
+
+def _run(port: Port, argv: list[str], seconds: int) -> Union[Perftest, Obstacle]:
     try:
-        done = port.run(argv, timeout=test.seconds + START_S)
-        run = parse_perftest(done.out, done.err)
+        done = port.run(argv, timeout=seconds + START_S)
+        return parse_perftest(done.out, done.err)
     except HungError:
-        silent = f"the test did not end within {test.seconds + START_S:g} s: no RDMA traffic passes"
-        return failed(test, Obstacle("rdma", silent), rail)
+        return Obstacle("rdma", f"the test did not end within {seconds + START_S:g} s: no RDMA traffic passes")
     except (ReadError, ParseError) as error:
-        return failed(test, Obstacle("tool", str(error)), rail)
-    return _judged(test, rail, end, run)
+        return Obstacle("tool", str(error))
 
 
 def _judged(test: Test, rail: Optional[BoundRail], end: Endpoint, run: Perftest) -> PairResult:

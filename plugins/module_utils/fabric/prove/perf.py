@@ -60,16 +60,24 @@ def list_options(port: Port) -> str:
     return done.out + done.err
 
 
-def command(test: Test, end: Endpoint, address: str, options: str, server: Optional[str] = None) -> list[str]:
-    """The command line of one side: a client when ``server`` is given. ``address`` is the side's own."""
+def command(
+    test: Test, end: Endpoint, address: str, options: str, server: Optional[str] = None, cm: bool = False
+) -> list[str]:
+    """The command line of one side: a client when ``server`` is given. ``address`` is the side's own.
+
+    :param cm: connect by RDMA-CM, which chooses GID and traffic class by its own defaults.
+    """
+    seconds = test.cm_seconds if cm else test.seconds
     argv = [TOOL, "-d", end.device, "-i", str(end.port), "-p", str(test.port), "-s", str(test.size)]
-    argv += ["-q", str(test.queue_pairs), "-t", str(test.depth), "-D", str(test.seconds), "-f", "1", "-F"]
+    argv += ["-q", str(test.queue_pairs), "-t", str(test.depth), "-D", str(seconds), "-f", "1", "-F"]
     argv += ["--report_gbits"]
-    if end.gid_index is not None:
+    if cm:
+        argv += ["-R"]
+    elif end.gid_index is not None:
         argv += ["-x", str(end.gid_index)]
     if end.soft:
         argv += ["-u", _SOFT_TIMEOUT]
-    if test.traffic_class is not None:
+    if test.traffic_class is not None and not cm:
         argv += [f"--tclass={test.traffic_class}"]
     if ":" in address:
         argv += ["--ipv6"] + (["--ipv6-addr"] if "--ipv6-addr" in options else [])

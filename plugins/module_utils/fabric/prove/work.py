@@ -34,7 +34,9 @@ class Test:
     """One bandwidth test, the same for both sides.
 
     ``port`` is the TCP port of the handshake, ``expected`` the least accepted Gbit/s. ``size`` is in bytes, ``depth``
-    the messages in flight on each of ``queue_pairs``, ``traffic_class`` the byte that lossless data carries.
+    the messages in flight on each of ``queue_pairs``, ``traffic_class`` the byte that the fabric's data carries. Its
+    packets must be in ``priority``, which drops nothing when it is ``lossless``. The same holds for ``cm_seconds`` of a
+    second test, whose connection RDMA-CM makes and that asks for no traffic class (0: no such test).
     """
 
     client: str
@@ -49,6 +51,9 @@ class Test:
     queue_pairs: int
     expected: Optional[float] = None
     traffic_class: Optional[int] = None
+    priority: Optional[int] = None
+    lossless: bool = False
+    cm_seconds: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ def announce(work: NodeWork, phase: str) -> list[str]:
         return [f"{test.peer_rail}: a test server for {test.client} on TCP port {test.port}" for test in work.serve]
     return [
         f"{test.rail}: {test.seconds} s of bandwidth from {test.target.source} to {test.server} ({test.target.peer})"
+        + (f", then {test.cm_seconds} s by RDMA-CM" if test.cm_seconds else "")
         for test in work.measure
     ]
 
@@ -109,9 +115,22 @@ def unsent(work: NodeWork, phase: str, reason: str, error: str) -> tuple[PairRes
             PairResult(phase, work.host, probe.peer, probe.rail, probe.peer_rail, probe.mtu, error=error, reason=reason)
             for probe in work.probes
         )
+    from .classes import unproved  # noqa: PLC0415 - it needs what is defined here
+
     return tuple(
-        PairResult(
-            "bandwidth", work.host, test.server, test.rail, test.peer_rail, test.expected, error=error, reason=reason
-        )
+        result
         for test in work.measure
+        for result in (
+            PairResult(
+                "bandwidth",
+                work.host,
+                test.server,
+                test.rail,
+                test.peer_rail,
+                test.expected,
+                error=error,
+                reason=reason,
+            ),
+            *unproved(test, reason, error),
+        )
     )

@@ -15,19 +15,21 @@ from . import (
     leaf,
     links,
     pair,
+    pair_class,
     qos_counters,
     qos_fabric,
     qos_rules,
     rail,
     routing,
     stack,
+    switches,
     uniform,
     waive,
 )
 from .rule import Rule
 
 _LOCAL = (host, waive, stack, hardware, links, rail, address, routing, firewall, qos_rules, counters, qos_counters)
-_ACROSS = (fabric, cabling, uniform, qos_fabric, pair, leaf)
+_ACROSS = (fabric, cabling, uniform, qos_fabric, pair, pair_class, leaf, switches)
 RULES: dict[str, Rule] = {
     rule.id: rule for module in (*_LOCAL, *_ACROSS) for rule in vars(module).values() if isinstance(rule, Rule)
 }

@@ -15,6 +15,7 @@ from .fabric import check_fabric
 from .leaf import blame_leaves
 from .node import FAILED, JUDGED, UNREACHABLE, NodeResult
 from .pair import NOT_MEASURED, check_pairs, peer_name
+from .pair_class import check_classes
 from .places import Places
 from .roots import link_roots
 from .rule import severity_rank
@@ -22,7 +23,15 @@ from .verdict import exit_code, roots, verdict
 from .waive import waive
 
 SCHEMA = 1
-_KINDS = {"pair.bandwidth": "bandwidth", "pair.reach": "mtu", "pair.mtu": "mtu", "pair.path": "mtu"}
+_KINDS = {
+    "pair.bandwidth": "bandwidth",
+    "pair.class": "class",
+    "pair.cm_class": "cm_class",
+    "pair.lossless": "lossless",
+    "pair.mtu": "mtu",
+    "pair.path": "mtu",
+    "pair.reach": "mtu",
+}
 
 
 @dataclass(frozen=True)
@@ -39,10 +48,17 @@ class Run:
     left_out: int = 0
 
 
-def judge(nodes: Mapping[str, NodeResult], pairs: Iterable[PairResult], today: str) -> tuple[Finding, ...]:
-    """All findings of a run: local ones as the nodes gave them, cross-node and pair rules, roots, leaves, waivers."""
+def judge(
+    nodes: Mapping[str, NodeResult], pairs: Iterable[PairResult], today: str, switches: Iterable[Finding] = ()
+) -> tuple[Finding, ...]:
+    """All findings of a run: local ones as the nodes gave them, cross-node and pair rules, roots, leaves, waivers.
+
+    :param switches: findings about switches' own dumps, see :func:`.switches.judge_switch`.
+    """
     local = [finding for node in nodes.values() for finding in node.findings]
-    linked = link_roots((*check_fabric(nodes), *local, *check_pairs(pairs, nodes)))
+    proved = tuple(pairs)
+    about_pairs = (*check_pairs(proved, nodes), *check_classes(proved, nodes))
+    linked = link_roots((*check_fabric(nodes), *switches, *local, *about_pairs))
     blamed = link_roots(blame_leaves(linked, nodes))
     waivers: dict[Waiver, None] = {}
     for node in nodes.values():

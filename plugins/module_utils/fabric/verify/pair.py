@@ -53,13 +53,13 @@ BANDWIDTH = Rule(
 
 LOSSY = "packets are lost on the way: a bad cable or transceiver, or an overrun queue"
 # Reasons of a PairResult (model/finding.py) under which nothing was sent or nothing is known.
-NOT_MEASURED = ("no_device", "no_address", "no_gid", "in_use", "not_run", "tool")
+NOT_MEASURED = ("no_device", "no_address", "no_gid", "no_counters", "in_use", "not_run", "tool")
 SIZE = ("size_lost", "too_big", "local_mtu")
 WRONG_WAY = ("wrong_egress", "wrong_path")
 
 
 def check_pairs(results: Iterable[PairResult], nodes: Mapping[str, NodeResult]) -> tuple[Finding, ...]:
-    """One finding a pair and rule, the worst where several results speak about one. Not linked."""
+    """One finding a pair and rule, the worst where several results speak about one; classes apart. Not linked."""
     bound = {
         (node.host, rail.intent.name): rail
         for node in nodes.values()
@@ -70,7 +70,9 @@ def check_pairs(results: Iterable[PairResult], nodes: Mapping[str, NodeResult]) 
     found: dict[str, Finding] = {}
     for result in results:
         rail = bound.get((result.host, result.rail))
-        judge = _bandwidth if result.kind == "bandwidth" else _packets
+        judge = _JUDGES.get(result.kind)
+        if judge is None:
+            continue
         for finding in (*judge(result, rail, accept.get(result.host)), _path(result, rail)):
             known = found.get(finding.key) if finding is not None else None
             if finding is not None and (known is None or severity_rank(finding.state) > severity_rank(known.state)):
@@ -154,6 +156,9 @@ def _bandwidth(
         cause = "the pair is slower than accepted"
         return (_broken(BANDWIDTH, result, expected, cause, found),)
     return (BANDWIDTH.passed(host, name, found=found, peer=peer),)
+
+
+_JUDGES = {"mtu": _packets, "bandwidth": _bandwidth}
 
 
 def _path(result: PairResult, rail: Optional[BoundRail]) -> Optional[Finding]:

@@ -35,6 +35,7 @@ _WAY = (
 _QOS_OWNERS = ("qos.lldpad", "qos.dcbx")
 # What decides where packets of the fabric's class land, and whether they are dropped there.
 _CLASS = ("qos.trust", "qos.dscp_map")
+_SWITCH = ("switch.pfc", "switch.trust", "switch.classes")
 _LOSSLESS = (*_CLASS, "qos.pfc", "qos.pause", "qos.prio_tc", "qos.buffers", "qos.cable", "qos.ets")
 _GID = ("fabric.duplicate_address", *_BELOW, "rail.address", "rail.gid")
 # In the order in which they are asked. Cause and consequence share the rail (or the node), or an end of the pair.
@@ -60,24 +61,24 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "qos.cable": _QOS_OWNERS,
     "qos.buffers": (*_QOS_OWNERS, "qos.pause", "qos.pfc", "qos.cable"),
     "qos.tos": ("rail.device",),
-    "qos.pauses": ("qos.pfc",),
+    "qos.pauses": ("qos.pfc", "switch.pfc"),
     "qos.marks": ("qos.ecn",),
     "qos.cnps_ignored": ("qos.ecn", "qos.cnp"),
-    "qos.drops": ("qos.lldpad", "qos.dcbx", *_LOSSLESS, "qos.ecn", "qos.class"),
+    "qos.drops": ("qos.lldpad", "qos.dcbx", *_LOSSLESS, *_SWITCH, "qos.ecn", "qos.class"),
     "qos.class": ("qos.traffic_class", *_CLASS),
     "rail.counters": ("rail.link", "rail.bond", "rail.optics", "qos.drops"),
     "fabric.uniform_pfc": ("rail.nic", "qos.pfc"),
     "fabric.uniform_dscp": ("rail.nic", *_CLASS),
     "fabric.uniform_ets": ("rail.nic", "qos.prio_tc", "qos.ets"),
     "fabric.uniform_cnp": ("rail.nic", "qos.cnp"),
-    "fabric.cnps_lost": ("qos.cnp", "qos.ecn", "qos.cnps_ignored", "qos.dscp_map"),
+    "fabric.cnps_lost": ("qos.cnp", "qos.ecn", "qos.cnps_ignored", "qos.dscp_map", "switch.trust"),
     "fabric.uniform_driver": ("rail.nic", "rail.driver"),
     "fabric.uniform_firmware": ("rail.nic", "rail.device", "rail.firmware"),
     "fabric.uniform_mtu": (*_BELOW, "rail.mtu", "rail.path_mtu"),
     "fabric.uniform_gid": _GID,
     "fabric.rail_leak": ("fabric.cabling", "rail.address"),
-    "pair.reach": _WAY,
-    "pair.mtu": (*_WAY, "rail.mtu", "pair.reach"),
+    "pair.reach": (*_WAY, "switch.port"),
+    "pair.mtu": (*_WAY, "rail.mtu", "switch.mtu", "pair.reach"),
     "pair.path": (*_WAY, "rail.device", "rail.gid"),
     "pair.bandwidth": (
         *_WAY,
@@ -93,7 +94,22 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "pair.reach",
         "pair.mtu",
         "pair.path",
+        *_LOSSLESS,
+        *_SWITCH,
+        "pair.lossless",
+        "pair.class",
     ),
+    "pair.class": (*_WAY, "rail.device", "rail.gid", *_QOS_OWNERS, *_CLASS, "switch.trust", "pair.reach", "pair.path"),
+    "pair.cm_class": (
+        "qos.tos",
+        "qos.cm_mode",
+        "qos.traffic_class",
+        *_QOS_OWNERS,
+        *_CLASS,
+        "switch.trust",
+        "pair.class",
+    ),
+    "pair.lossless": (*_QOS_OWNERS, *_LOSSLESS, *_SWITCH, "pair.class"),
 }
 # What makes a rule blind: these explain an unknown, but excuse no fail.
 BLINDS: dict[str, tuple[str, ...]] = {
@@ -114,6 +130,9 @@ BLINDS: dict[str, tuple[str, ...]] = {
     "rail.address": ("rail.nic", "rail.bond", "rail.vlan"),
     "rail.sysctls": ("rail.nic", "rail.bond", "rail.vlan"),
     "pair.reach": ("rail.device", "rail.gid"),
+    "pair.class": ("pair.bandwidth", "qos.readable"),
+    "pair.cm_class": (*_WAY, "rail.device", "rail.gid", "pair.bandwidth", "pair.class"),
+    "pair.lossless": (*_WAY, "rail.device", "rail.gid", "pair.bandwidth", "pair.class"),
 }
 _READING = (*_NODE, "host.probe", "intent.current")
 
