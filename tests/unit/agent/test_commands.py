@@ -43,7 +43,7 @@ def test_apply_restores_what_a_reboot_took(lock):
     assert run(node, lock) == (0, "nothing to change\n")
 
 
-@pytest.mark.parametrize("boot", [{}, {"boot": True}])
+@pytest.mark.parametrize("boot", [{"event": True}, {"boot": True}])
 def test_apply_restores_the_stack_beside_another_network_manager(lock, boot):
     node = SimulatedNode(manager="wickedd").with_intent()
     code, text = run(node, lock, **boot)

@@ -55,10 +55,12 @@ def apply(
     code = 0
     try:
         with locked("railwright apply", NIC_BOUND_S if boot else EVENT_BOUND_S if event else 0.0, lock, timer.sleep):
-            code = _put_in_force(port, intent, timer, plans, boot=boot, limited=boot or event)
+            if boot or event:
+                _refuse_loop(_recent(port, timer.now()))
+            code = _put_in_force(port, intent, timer, plans, boot=boot, counted=boot or event)
             if event and any(plan.steps for plan in plans):
                 timer.sleep(EVENT_SETTLE_S)
-                code = _put_in_force(port, intent, timer, plans, limited=True)
+                code = _put_in_force(port, intent, timer, plans, counted=True)
     except (ApplyError, ReadError, RefusedError) as error:
         _say(out, plans, str(error))
         return 1
@@ -67,19 +69,19 @@ def apply(
 
 
 def _put_in_force(
-    port: Port, intent: NodeIntent, timer: Timer, plans: list[Plan], *, boot: bool = False, limited: bool
+    port: Port, intent: NodeIntent, timer: Timer, plans: list[Plan], *, boot: bool = False, counted: bool
 ) -> int:
     """Apply every concern; ``plans`` gets what was done, as far as it came. The answer is apply's exit code."""
     code = int(_wait_for_nics(port, intent, timer) if boot else _unbound(port, intent))
-    stamps = _recent(port, timer.now()) if limited else []
     done = len(plans)
     try:
         plans.append(apply_stack(port, intent, timer=timer)[0])
         plans.append(_network(port, intent, timer, boot))
         plans.append(_qos(port, intent, timer))
     finally:
-        if limited and any(plan.steps for plan in plans[done:]):
-            port.write(STAMPS, "".join(f"{stamp}\n" for stamp in (*stamps, timer.now())), 0o600)
+        if counted and any(plan.steps for plan in plans[done:]):
+            stamps = (*_recent(port, timer.now()), timer.now())
+            port.write(STAMPS, "".join(f"{stamp}\n" for stamp in stamps), 0o600)
     return code
 
 
@@ -129,19 +131,22 @@ def _qos(port: Port, intent: NodeIntent, timer: Timer) -> Plan:
 
 
 def _recent(port: Port, now: float) -> list[float]:
-    """When the agent changed something lately.
-
-    :raises ApplyError: when it did so too often.
-    """
+    """When the agent changed something lately, by itself."""
     try:
         stamps = [float(line) for line in port.read(STAMPS).splitlines()]
     except (MissingError, ValueError):
         return []
-    recent = [stamp for stamp in stamps if now - WINDOW_S < stamp <= now]
+    return [stamp for stamp in stamps if now - WINDOW_S < stamp <= now]
+
+
+def _refuse_loop(recent: list[float]) -> None:
+    """Nothing, as long as changes are few.
+
+    :raises ApplyError: when there were so many that something must undo them.
+    """
     if len(recent) >= LIMIT:
         raise ApplyError(
             f"{len(recent)} changes within {WINDOW_S:g} s: something undoes them, so nothing was done",
             "railwright apply",
             remedy="See what else configures the rails: journalctl -u railwright-apply -u systemd-networkd",
         )
-    return recent

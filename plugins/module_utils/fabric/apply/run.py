@@ -189,7 +189,7 @@ class _Work:
                     self.port.remove(path)
                 else:
                     self.port.write(path, *backup)
-            kept = [f"{step.subject}: {step.setting} ({said})" for step in undone if (said := self._former(step))]
+            kept = [f"{step.subject}: {step.setting} ({failed})" for step in undone if (failed := self._former(step))]
             for action in (*self.plan.undo, *self.plan.settle):
                 if isinstance(action, Run):
                     run(self.port, action)
