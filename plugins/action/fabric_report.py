@@ -12,6 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.color import ANSIBLE_COLOR
 
 from ..module_utils.fabric.errors import FabricError
+from ..module_utils.fabric.model.finding import Finding
 from ..module_utils.fabric.verify.document import Run, build, judge
 from ..plugin_utils import report_files, report_terminal
 from ..plugin_utils.report_collect import node_result, pair_results
@@ -45,6 +46,7 @@ class ActionModule(ActionBase):
                 },
                 "pairs": {"type": "str", "default": "fabric_pairs"},
                 "started": {"type": "str"},
+                "switch_dumps": {"type": "path"},
                 "report_dir": {"type": "path"},
                 "report": {"type": "path"},
                 "on_unknown": {"type": "str", "choices": ["fail", "pass"], "default": "fail"},
@@ -92,8 +94,28 @@ def _document(task_vars: dict[str, Any], options: dict[str, Any]) -> Document:
     now = datetime.now(UTC)
     finished = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     run = Run(options["started"] or finished, finished, site[0].spec_name, site[0].spec_hash, len(site) - len(intents))
-    findings = judge(results, pairs, now.date().isoformat())
+    switches = _switches(variables, Path(options["switch_dumps"])) if options["switch_dumps"] else []
+    findings = judge(results, pairs, now.date().isoformat(), switches)
     return build(run, results, findings, tuple(pairs))
+
+
+def _switches(variables: dict[str, Any], folder: Path) -> list[Finding]:
+    """Findings about the switches' own dumps."""
+    from ..module_utils.fabric.verify.switches import (  # noqa: PLC0415 - most runs have no dumps
+        judge_switch,
+        judge_unread,
+    )
+    from ..plugin_utils import switch_inventory  # noqa: PLC0415
+
+    intents = switch_inventory.resolve(variables)
+    differences, unread = switch_inventory.read_back(intents, folder)
+    findings: list[Finding] = []
+    for intent in intents:
+        if intent.name in unread:
+            findings.append(judge_unread(intent, unread[intent.name]))
+        else:
+            findings += judge_switch(intent, [item for item in differences if item.switch == intent.name])
+    return findings
 
 
 def _folder(report: str | None, document: Document) -> Path:

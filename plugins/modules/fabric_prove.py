@@ -13,6 +13,8 @@ description:
   - Loads the fabric on request, with full-size packets that must not be fragmented, or with a bandwidth test a rail.
   - Nothing is sent from a rail that lacks its address, or whose route to the peer leaves by another network device.
   - A node whose RDMA resources are used by other processes takes no part, unless O(prove_force) is set.
+  - On rails with C(qos), the NICs' counters by priority tell where the packets of a test went, and whether any was dropped
+    there. A second, short test by RDMA-CM that asks for no traffic class shows the same of its default.
   - Test servers end by themselves; none outlives its bound of time, even when the controller is gone.
 author: The Railwright authors (@railwright)
 attributes:
@@ -67,6 +69,7 @@ pairs:
     - {kind: mtu, host: node1, peer: node2, rail: rail0, peer_rail: rail0, expected: 4200, value: 4200, netdev: ens2}
     - {kind: bandwidth, host: node1, peer: node2, rail: rail0, peer_rail: rail0, expected: 0.015, value: 0.0188,
        device: rxe_rail0, gid: "0000:0000:0000:0000:0000:ffff:0a64:0001", netdev: ens2}
+    - {kind: class, host: node1, peer: node2, rail: rail0, peer_rail: rail0, expected: 3, value: 3}
 served:
   description: One entry a test server. An error says why it does not listen.
   returned: success, in phase V(serve)

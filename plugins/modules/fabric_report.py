@@ -48,6 +48,11 @@ options:
     description: Name of the variable that holds each node's list of pair results. Nodes may have none.
     type: str
     default: fabric_pairs
+  switch_dumps:
+    description:
+      - Folder with the switches' own dumps, as M(railwright.fabric.switch_config) takes them. Their differences from the
+        spec are findings then, and explain what the nodes see of them.
+    type: path
   started:
     description: Start of the run, ISO 8601 in UTC, such as V(2026-01-31T12:00:00Z). By default the time of this task.
     type: str
@@ -77,6 +82,7 @@ requirements:
   - jsonschema (on the controller)
 seealso:
   - module: railwright.fabric.fabric_check
+  - module: railwright.fabric.switch_config
 """
 
 EXAMPLES = r"""

@@ -27,6 +27,12 @@ NAMED = 40  # places that one list names; report.json has them all
 KINDS = {
     "mtu": ("Reachability and MTU", "whether a full-size packet passes unfragmented"),
     "bandwidth": ("Bandwidth", ""),
+    "class": ("Traffic class", "whether traffic with the fabric's class is in its priority"),
+    "cm_class": (
+        "Traffic class by RDMA-CM",
+        "whether connections by RDMA-CM are in that priority without asking for it",
+    ),
+    "lossless": ("Lossless under load", "whether nothing was dropped in the lossless priority"),
 }
 
 

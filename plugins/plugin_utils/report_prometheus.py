@@ -7,6 +7,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Iterable
 
+from ..module_utils.fabric.verify.pair_class import CLASS_KINDS
 from .report_common import STATES, Document, roots
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
@@ -93,6 +94,16 @@ def render(document: Document) -> str:
         "rail_bandwidth_lowest_gbps",
         "Measured bandwidth of the slowest pair of a rail.",
         [({"rail": rail}, value) for rail, value in lowest.items()],
+    )
+    proved: dict[tuple[str, str], bool] = {}
+    for pair in document["pairs"]:
+        if pair["kind"] in CLASS_KINDS and pair["state"] != "unknown":
+            place = (pair["rail"], pair["kind"])
+            proved[place] = proved.get(place, True) and pair["state"] == "pass"
+    metric(
+        "rail_class_proved",
+        "Whether all measured pairs of a rail passed a proof of its traffic class.",
+        [({"rail": rail, "kind": kind}, float(good)) for (rail, kind), good in proved.items()],
     )
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.swi
     SwitchPort,
 )
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.document import judge
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.switches import judge_switch
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.switches import judge_switch, judge_unread
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import roots
 
 from tests.unit.verify.lossless import PRIO_TC, SHARE, TSA, lossless
@@ -69,9 +69,16 @@ def test_what_the_dump_does_not_tell_is_unknown():
 
 def test_a_dump_without_any_of_the_ports_passes_nothing():
     found = judge_switch(LEAF, (differ("port", None, "configured", "absent"),))
-    assert {item.rule: item.state for item in found if item.rule != "switch.port"} == dict.fromkeys(
+    other = [item for item in found if item.rule not in ("switch.port", "switch.readable")]
+    assert {item.rule: item.state for item in other} == dict.fromkeys(
         ("switch.mtu", "switch.trust", "switch.pfc", "switch.classes", "switch.ecn"), "unknown"
     )
+
+
+@pytest.mark.rule("switch.readable", "unknown")
+def test_a_dump_that_could_not_be_read():
+    found = judge_unread(LEAF, "there is no dump of this switch")
+    assert (found.state, found.key) == ("unknown", "switch.readable@leaf0/-")
 
 
 def test_pfc_on_another_priority_is_one_root_with_what_follows():

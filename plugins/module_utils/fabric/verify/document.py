@@ -15,7 +15,7 @@ from .fabric import check_fabric
 from .leaf import blame_leaves
 from .node import FAILED, JUDGED, UNREACHABLE, NodeResult
 from .pair import NOT_MEASURED, check_pairs, peer_name
-from .pair_class import check_classes
+from .pair_class import CLASS_KINDS, check_classes
 from .places import Places
 from .roots import link_roots
 from .rule import severity_rank
@@ -112,14 +112,16 @@ def _nodes(nodes: Mapping[str, NodeResult], left_out: int) -> dict[str, int]:
 def _coverage(nodes: Mapping[str, NodeResult], pairs: tuple[PairResult, ...]) -> dict[str, dict[str, int]]:
     """Measured out of all ordered pairs on one rail, by kind of probe; a probe that sent nothing measured nothing."""
     members: dict[str, int] = {}
+    classed: dict[str, int] = {}
     for node in nodes.values():
         for rail in node.intent.rails if node.intent is not None else ():
             members[rail.name] = members.get(rail.name, 0) + 1
-    total = sum(count * (count - 1) for count in members.values())
+            classed[rail.name] = classed.get(rail.name, 0) + (rail.qos is not None)
     measured: dict[str, int] = {}
     for pair in pairs:
         measured[pair.kind] = measured.get(pair.kind, 0) + (pair.reason not in NOT_MEASURED)
-    return {kind: {"measured": count, "total": total} for kind, count in measured.items()}
+    total, own = (sum(count * (count - 1) for count in counts.values()) for counts in (members, classed))
+    return {kind: {"measured": n, "total": own if kind in CLASS_KINDS else total} for kind, n in measured.items()}
 
 
 def _judged(pairs: tuple[PairResult, ...], findings: tuple[Finding, ...]) -> Iterable[tuple[PairResult, str]]:

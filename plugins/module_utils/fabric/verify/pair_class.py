@@ -39,7 +39,8 @@ LOSSLESS = Rule(
     "Compare PFC, buffers and cable length of this NIC with its leaf port: both need PFC on the same priority.",
     "the NICs' discards by priority during ib_write_bw",
 )
-_RULES = {"class": CLASS, "cm_class": CM_CLASS, "lossless": LOSSLESS}
+CLASS_KINDS = ("class", "cm_class", "lossless")
+_RULES = dict(zip(CLASS_KINDS, (CLASS, CM_CLASS, LOSSLESS)))
 _BAD = ("wrong_class", "discards")
 
 

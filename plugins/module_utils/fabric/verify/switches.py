@@ -11,6 +11,15 @@ from ..model.switch import Difference, SwitchIntent
 from .rule import Rule
 
 _REMEDY = "Push the rendered configuration of this switch, or correct the named settings by hand."
+READABLE = Rule(
+    "switch.readable",
+    "The switch's dump can be read",
+    "unknown",
+    "fabric",
+    "A switch that nobody looked at may drop what both nodes take for lossless.",
+    "Put a dump of this switch into the folder; playbooks/switches.yml can fetch it.",
+    "config_db.json, nv config show -o json, show running-config all",
+)
 PORT = Rule(
     "switch.port",
     "The switch has the ports that the nodes are cabled to",
@@ -91,7 +100,13 @@ def judge_switch(intent: SwitchIntent, differences: Iterable[Difference]) -> tup
     for item in differences:
         by_rule.setdefault(_AREAS.get(item.setting, PFC).id, []).append(item)
     absent = {port for item in by_rule.get(PORT.id, []) for port in item.ports}
-    return tuple(_judge(rule, intent, by_rule.get(rule.id, []), absent) for rule in _RULES)
+    read = READABLE.passed(device=intent.name)
+    return (read, *(_judge(rule, intent, by_rule.get(rule.id, []), absent) for rule in _RULES))
+
+
+def judge_unread(intent: SwitchIntent, why: str) -> Finding:
+    """A switch whose dump could not be read; ``why`` is the reader's message."""
+    return READABLE.unknown(None, expected="a dump of the switch", found=why, device=intent.name)
 
 
 def _judge(rule: Rule, intent: SwitchIntent, items: list[Difference], absent: set[str]) -> Finding:
