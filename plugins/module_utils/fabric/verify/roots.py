@@ -96,8 +96,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "pair.path",
         *_LOSSLESS,
         *_SWITCH,
-        "pair.lossless",
-        "pair.class",
     ),
     "pair.class": (*_WAY, "rail.device", "rail.gid", *_QOS_OWNERS, *_CLASS, "switch.trust", "pair.reach", "pair.path"),
     "pair.cm_class": (
