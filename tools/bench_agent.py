@@ -93,13 +93,24 @@ def _cpu(argv: list[str]) -> float:
 
 
 def record(tree: Path) -> None:
-    """A healthy node with eight rails, and its intent."""
+    """A healthy node with eight lossless rails, and its intent."""
     sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
     from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model import document, intent
 
-    from tests.unit import trees
+    from tests.unit import dcb, trees
 
     trees.eight_rails(tree)
+    for nic in trees.rail_nics():
+        dcb.record(tree, nic.netdev)
+        dcb.ofed(tree, nic.netdev, dscp_prio=((26, 3), (48, 6)))
+        dcb.rdma_cm(tree, nic.rdma)
+    trees.Tree(tree).file("/etc/systemd/system/multi-user.target.wants/railwright-apply.service", "")
+    classes = (
+        intent.TrafficClass(3, (3,), "ets", 50),
+        intent.TrafficClass(6, (6,), "strict"),
+        intent.TrafficClass(0, (0, 1, 2, 4, 5, 7), "ets", 50),
+    )
+    qos = intent.Qos("pfc+dcqcn", (3,), (3,), 26, 3, 48, 6, 106, classes, 7)
     rails = tuple(
         intent.RailIntent(
             name=f"rail{index}",
@@ -113,6 +124,7 @@ def record(tree: Path) -> None:
             addressing="pool",
             addresses=nic.addresses[:1],
             speed_gbps=400.0,
+            qos=qos,
         )
         for index, nic in enumerate(trees.rail_nics())
     )

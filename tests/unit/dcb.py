@@ -13,6 +13,25 @@ from typing import Optional, Union
 GPAUSEPARAM = 0x12  # linux/ethtool.h
 _TSA = {"strict": 0, "cbs": 1, "ets": 2, "vendor": 255}
 _DCBX = {"host": 1, "lld_managed": 2, "cee": 4, "ieee": 8, "static": 16}
+# Firmware defaults of the reaction point, by OFED's names (mlxconfig query).
+REACTION = {
+    "clamp_tgt_rate": 0,
+    "clamp_tgt_rate_after_time_inc": 1,
+    "dce_tcp_g": 1019,
+    "dce_tcp_rtt": 1,
+    "initial_alpha_value": 1023,
+    "rate_reduce_monitor_period": 4,
+    "rate_to_set_on_first_cnp": 0,
+    "rpg_ai_rate": 5,
+    "rpg_byte_reset": 32767,
+    "rpg_gd": 11,
+    "rpg_hai_rate": 50,
+    "rpg_max_rate": 0,
+    "rpg_min_dec_fac": 50,
+    "rpg_min_rate": 1,
+    "rpg_threshold": 1,
+    "rpg_time_reset": 300,
+}
 _ETHERTYPE, _DSCP = 1, 5  # linux/dcbnl.h, IEEE_8021QAZ_APP_SEL_*
 
 
@@ -88,7 +107,7 @@ def record(
 
 def cc_params(root: Path, pci: str, **values: Union[int, str]) -> None:
     """The kernel's files of mlx5 below debugfs."""
-    defaults = {"np_cnp_dscp": 48, "np_cnp_prio": 6, "np_cnp_prio_mode": 1, "np_min_time_between_cnps": 4}
+    defaults = {"np_cnp_dscp": 48, "np_cnp_prio": 6, "np_cnp_prio_mode": 0, "np_min_time_between_cnps": 4}
     _write(root / "sys/kernel/debug/mlx5" / pci / "cc_params", {**defaults, "rp_ai_rate": 5, **values})
 
 
@@ -115,7 +134,7 @@ def ofed(
     }
     _write(base / "qos", tables)
     values = {"cnp_dscp": cnp[0], "cnp_802p_prio": cnp[1], "min_time_between_cnps": 4}
-    for point, files in (("np", values), ("rp", {"rpg_ai_rate": 5, "rpg_gd": 11})):
+    for point, files in (("np", values), ("rp", REACTION)):
         _write(base / f"ecn/roce_{point}", files)
         _write(base / f"ecn/roce_{point}/enable", {str(priority): int(priority in ecn) for priority in range(8)})
 

@@ -64,7 +64,7 @@ def test_the_kernels_own_driver(node):
         pause_autoneg=False,
         cnp_dscp=48,
         cnp_priority=6,
-        dcqcn={"np_cnp_prio_mode": 1, "np_min_time_between_cnps": 4, "rp_ai_rate": 5},
+        dcqcn={"np_cnp_prio_mode": 0, "np_min_time_between_cnps": 4, "rp_ai_rate": 5},
         pfc_sent=(0,) * 8,
         pfc_received=(0, 0, 0, 17, 0, 0, 0, 0),
         offers=("dcb", "cc_params"),
@@ -81,7 +81,7 @@ def test_the_driver_of_ofed(node):
     assert len(found.dscp_prio) == 64
     assert {(26, 3), (48, 6)} <= set(found.dscp_prio)
     assert (found.cnp_dscp, found.cnp_priority) == (48, 6)
-    assert found.dcqcn == {"min_time_between_cnps": 4, "rpg_ai_rate": 5, "rpg_gd": 11}
+    assert found.dcqcn == {"min_time_between_cnps": 4, **dcb.REACTION}
     assert (found.buffer_size, found.buffer_total) == ((130944, 130944, 0, 0, 0, 0, 0, 0), 1027728)
     assert found.prio_buffer == (0, 0, 0, 1, 0, 0, 0, 0)
 
