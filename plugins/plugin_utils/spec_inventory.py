@@ -23,7 +23,7 @@ def load_spec(task_vars: Mapping[str, Any]) -> FabricSpec:
 
     :raises SpecError: when it is missing, does not fit the schema, or contradicts itself.
     """
-    raw = _variables(task_vars, str(task_vars["inventory_hostname"]), ("fabric_spec",))
+    raw = variables(task_vars, str(task_vars["inventory_hostname"]), ("fabric_spec",))
     spec.check_version(raw.get("fabric_spec"))
     check(raw)
     return spec.load(raw["fabric_spec"])
@@ -59,15 +59,15 @@ def resolve_host(task_vars: Mapping[str, Any]) -> NodeIntent:
 
 
 def _host(wanted: FabricSpec, task_vars: Mapping[str, Any], name: str, groups: Iterable[str]) -> Host:
-    variables = _variables(task_vars, name, host.VARIABLES)
+    given = variables(task_vars, name, host.VARIABLES)
     try:
-        check(variables)
+        check(given)
     except SpecError as error:
         raise SpecError(error.message, f"{name}: {error.place}", error.value, error.remedy) from None
-    return host.load(wanted, name, groups, variables)
+    return host.load(wanted, name, groups, given)
 
 
-def _variables(task_vars: Mapping[str, Any], name: str, wanted: Iterable[str]) -> dict[str, Any]:
+def variables(task_vars: Mapping[str, Any], name: str, wanted: Iterable[str]) -> dict[str, Any]:
     """The named variables of a host, plain; each is templated by itself, the rest of the host's stays untouched."""
     known = task_vars["hostvars"][name]
     found: dict[str, Any] = {}

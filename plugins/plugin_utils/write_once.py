@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any, Mapping
 
 
-def write_files(folder: Path, files: Mapping[str, str], overwrite: bool, check: bool) -> dict[str, Any]:
+def write_files(
+    folder: Path, files: Mapping[str, str], overwrite: bool, check: bool, source: str = "discovered"
+) -> dict[str, Any]:
     """Write texts by path below ``folder``; a file that is there and differs is kept unless ``overwrite``.
 
+    :param source: where the texts come from, for the difference's heading.
     :returns: ``changed``, the paths ``written``, ``kept`` and ``same``, and ``diff`` of all that differ.
     """
     result: dict[str, Any] = {"changed": False, "written": [], "kept": [], "same": [], "diff": []}
@@ -22,7 +25,7 @@ def write_files(folder: Path, files: Mapping[str, str], overwrite: bool, check: 
         if before == text:
             result["same"].append(str(path))
             continue
-        header = {"before_header": str(path), "after_header": f"{path} (discovered)"}
+        header = {"before_header": str(path), "after_header": f"{path} ({source})"}
         result["diff"].append({"before": before or "", "after": text, **header})
         if before is not None and not overwrite:
             result["kept"].append(str(path))
