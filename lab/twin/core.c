@@ -130,6 +130,8 @@ static void twin_attach(struct net_device *dev)
 	if (twin_ofed_start(twin))
 		netdev_warn(dev, "nic_twin: not all files below the net device could be made\n");
 	netdev_info(dev, "nic_twin: attached\n");
+	/* A driver that is loaded again makes its net device anew; this tells udev as much. */
+	kobject_uevent(&dev->dev.kobj, KOBJ_CHANGE);
 }
 
 static void twin_detach(struct twin *twin)
