@@ -61,6 +61,12 @@ def test_what_only_the_comparison_shows_is_a_root():
     assert [item.key for item in roots(found)] == ["fabric.uniform_dscp@node2/rail0"]
 
 
+def test_maps_of_two_drivers_are_not_compared():
+    """One lists all code points, the other those that were mapped."""
+    other = lossless(2, dscp_prio=tuple((dscp, dscp >> 3) for dscp in range(64)), offers=("dcb", "cc_params"))
+    assert roots(judged(node2=other)) == ()
+
+
 def test_an_older_intent_with_other_settings_is_not_alike():
     other = replace(QOS, pfc=(4,))
     found = judged(node2=lossless(2, intent(2, qos=other), pfc=(4,)))

@@ -7,7 +7,7 @@ What cannot be read is told once, by ``qos.readable``; the check of that setting
 
 from __future__ import annotations
 
-from typing import Callable, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Callable, Iterator, Optional, Union
 
 from ..model.facts import QosState
 from ..model.finding import Finding
@@ -47,10 +47,11 @@ class Trouble:
         self.remedy, self.warn = remedy, warn
 
 
-# None: nothing to judge; words: it holds.
-Answer = Union[None, str, Trouble]
-Look = Callable[[Qos, QosState], Answer]
-Check = Callable[[View, BoundRail], Optional[Finding]]
+if TYPE_CHECKING:
+    # None: nothing to judge; words: it holds.
+    Answer = Union[None, str, Trouble]
+    Look = Callable[[Qos, QosState], Answer]
+    Check = Callable[[View, BoundRail], Optional[Finding]]
 
 
 def states(view: View, rail: BoundRail) -> Iterator[tuple[str, Optional[QosState]]]:

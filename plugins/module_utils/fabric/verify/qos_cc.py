@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from ..model.facts import QosState
 from ..model.finding import Finding
@@ -12,8 +12,11 @@ from ..model.intent import Qos
 from ..resolve.bind import BoundRail
 from ..resolve.derive import ECT0
 from . import qos_rules as rules
-from .qos import Answer, Check, Trouble, over_ports
+from .qos import Trouble, over_ports
 from .view import View
+
+if TYPE_CHECKING:
+    from .qos import Answer, Check
 
 _ECN_BITS = 0b11
 # 0: CNPs have the priority that was set (kernel drivers/infiniband/hw/mlx5/cong.c, MLX5_IB_NP_CNP_PRIO_MODE).

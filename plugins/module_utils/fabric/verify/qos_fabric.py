@@ -75,14 +75,17 @@ def check_qos(nodes: Mapping[str, NodeResult], bound: Bound) -> list[Finding]:
         return []
     states = _states(nodes, bound)
     findings: list[Finding] = []
-    for rule, what, words in _CHECKS:
+    for rule, what, words, by_driver in _CHECKS:
 
         def value(rail: BoundRail, words: Callable[[QosState], Optional[str]] = words) -> Optional[str]:
             known = states[id(rail)]
             told = [words(state) for state in known or ()]
             return "/".join(dict.fromkeys(map(str, told))) if told and None not in told else None
 
-        findings += compare(rule, what, value, lossless, blind)
+        def driver(rail: BoundRail, by_driver: bool = by_driver) -> str:
+            return " ".join(offer for state in states[id(rail)] or () for offer in state.offers) if by_driver else ""
+
+        findings += compare(rule, what, value, lossless, blind, driver)
     return findings + [finding for name, entries in lossless.items() if (finding := _lost(name, entries, nodes))]
 
 
@@ -131,11 +134,13 @@ def _cnp(state: QosState) -> Optional[str]:
     return f"DSCP {state.cnp_dscp} priority {state.cnp_priority}"
 
 
-_CHECKS: tuple[tuple[Rule, str, Callable[[QosState], Optional[str]]], ...] = (
-    (PFC, "PFC", _pfc),
-    (MAP, "DSCP map", _map),
-    (ETS, "traffic classes", _ets),
-    (CNP, "marking of CNPs", _cnp),
+# The last word: whether only drivers with the same interfaces are compared. One lists all 64 code points, another those
+# that were mapped.
+_CHECKS: tuple[tuple[Rule, str, Callable[[QosState], Optional[str]], bool], ...] = (
+    (PFC, "PFC", _pfc, False),
+    (MAP, "DSCP map", _map, True),
+    (ETS, "traffic classes", _ets, False),
+    (CNP, "marking of CNPs", _cnp, False),
 )
 
 

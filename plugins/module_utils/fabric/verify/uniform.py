@@ -136,8 +136,12 @@ def compare(
     value: Value,
     members: Mapping[str, list[tuple[str, BoundRail]]],
     unread: Mapping[str, list[str]],
+    also: Callable[[BoundRail], str] = lambda _rail: "",
 ) -> list[Finding]:
-    """Rails with the same outliers are one finding: a node that was updated alone differs on all of its rails."""
+    """Rails with the same outliers are one finding: a node that was updated alone differs on all of its rails.
+
+    :param also: what else two NICs of one kind must share to be compared.
+    """
     odd: dict[tuple[Optional[str], _Outliers], list[str]] = {}
     blind: dict[tuple[str, ...], list[str]] = {}
     findings: list[Finding] = []
@@ -151,7 +155,7 @@ def compare(
             if have is None:
                 silent.append(host)
             else:
-                groups.setdefault(_kind(rail), {}).setdefault(have, []).append(host)
+                groups.setdefault(_kind(rail) + also(rail), {}).setdefault(have, []).append(host)
         differing = [outliers for group in groups.values() if (outliers := _outliers(group)) is not None]
         for outliers in differing:
             odd.setdefault(outliers, []).append(name)
