@@ -37,6 +37,9 @@ def _literal(value: Any) -> str:
 
 # --- roles ---------------------------------------------------------------------------------------------------------
 
+# Roles that are not for nodes.
+ROLE_HOSTS = {"switch_config": "leaf_switches:spine_switches"}
+
 
 def _option_rows(options: dict[str, Any], prefix: str = "") -> list[str]:
     """Table rows of a role's options, nested ones below their parent."""
@@ -66,7 +69,7 @@ def role_readme(role: str, specs: dict[str, Any]) -> str:
     out += [
         "```yaml",
         "- name: " + _text(main["short_description"]).rstrip("."),
-        "  hosts: gpu_nodes",
+        f"  hosts: {ROLE_HOSTS.get(role, 'gpu_nodes')}",
         "  roles:",
         f"    - role: railwright.fabric.{role}",
         "```",
