@@ -25,6 +25,7 @@ _ETS, _PFC, _APPS, _BUFFER, _APP_TRUST = 1, 2, 3, 10, 11
 _PCP = 255  # DCB_APP_SEL_PCP
 _HEAD = struct.Struct("=IHHIIBBH")
 _ATTRIBUTE = struct.Struct("=HH")
+_APP = struct.Struct("=HHBBH")
 _PFC_STRUCT = struct.Struct("=BBBxHxx8Q8Q")
 _BUFFER_STRUCT = struct.Struct("=8B8II")
 _ETS_SIZE = 3 + 7 * 8
@@ -119,10 +120,13 @@ def _algorithm(number: int) -> str:
 
 
 def _dscps(table: bytes) -> tuple[tuple[int, int], ...]:
+    """Attributes of struct dcb_app, which need no padding: selector, priority, protocol."""
+    if len(table) % _APP.size:
+        raise _cut("the table of applications")
     found = []
-    for _, entry in _attributes(table):
-        # struct dcb_app: selector, priority, protocol
-        selector, priority, protocol = struct.unpack_from("=BBH", _bytes(entry, 4, "an application"))
+    for length, _, selector, priority, protocol in _APP.iter_unpack(table):
+        if length != _APP.size:
+            raise _cut("an application")
         if selector == DSCP:
             found.append((protocol, priority))
     return tuple(sorted(found))

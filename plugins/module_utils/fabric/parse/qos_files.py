@@ -30,13 +30,16 @@ def trust(text: str) -> str:
 
 def dscp2prio(text: str) -> tuple[tuple[int, int], ...]:
     """(DSCP, priority) of all DSCPs, sorted: a headline, then ``26 3``."""
-    rows = _rows("dscp2prio", text, 64)
-    return tuple((dscp, _within("dscp2prio", row[0], 7)) for dscp, row in rows)
+    column = _column("dscp2prio", text, 64)
+    _within("dscp2prio", max(column), 7)
+    return tuple(enumerate(column))
 
 
 def prio2buffer(text: str) -> tuple[int, ...]:
     """The receive buffer of each priority: a headline, then ``3 1``."""
-    return tuple(_within("prio2buffer", row[0], 7) for _, row in _rows("prio2buffer", text, 8))
+    column = _column("prio2buffer", text, 8)
+    _within("prio2buffer", max(column), 7)
+    return column
 
 
 def buffer_size(text: str) -> tuple[tuple[int, ...], Optional[int]]:
@@ -46,7 +49,7 @@ def buffer_size(text: str) -> tuple[tuple[int, ...], Optional[int]]:
         words, equals, value = line.partition("=")
         if equals and words.strip() == "Port buffer size":
             total = _number("buffer_size", number, line, value)
-    return tuple(row[0] for _, row in _rows("buffer_size", text, 8)), total
+    return _column("buffer_size", text, 8), total
 
 
 def flag(text: str) -> bool:
@@ -99,22 +102,20 @@ def lockdown(text: str) -> str:
     return chosen[0]
 
 
-def _rows(name: str, text: str, count: int) -> list[tuple[int, list[int]]]:
-    """Lines of numbers, of which the first counts from 0 to ``count`` - 1; headlines come before them."""
-    found: list[tuple[int, list[int]]] = []
-    for number, line in numbered(text):
-        words = line.split()
-        if not words[0].isdecimal():
-            if found:
-                raise wrong(name, number, line, "a line of numbers is expected")
-            continue
-        row = [_number(name, number, line, word) for word in words]
-        if len(row) < 2 or row[0] != len(found):
-            raise wrong(name, number, line, f"the values of {len(found)} are expected")
-        found.append((row[0], row[1:]))
-    if len(found) != count:
-        raise ParseError(f"{len(found)} of {count} lines", f"{name}:1", text.strip()[:80])
-    return found
+def _column(name: str, text: str, count: int) -> tuple[int, ...]:
+    """The second of the numbers of each line, of which the first counts from 0; headlines come before them."""
+    lines = [line for line in text.split("\n") if line]
+    first = next((number for number, line in enumerate(lines) if line[0].isdigit()), len(lines))
+    rows = [line.split() for line in lines[first:]]
+    if len(rows) != count:
+        raise ParseError(f"{len(rows)} of {count} lines", f"{name}:1", text.strip()[:80])
+    for number, row in enumerate(rows):
+        if len(row) < 2 or row[0] != str(number):
+            raise wrong(name, first + number + 1, lines[first + number], f"the values of {number} are expected")
+    digits = "".join(map("".join, rows))
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 4096:
+        raise ParseError("lines of numbers are expected", f"{name}:1", text.strip()[:80])
+    return tuple([int(row[1]) for row in rows])
 
 
 def _number(name: str, number: int, line: str, text: str) -> int:
