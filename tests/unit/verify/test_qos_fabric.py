@@ -12,6 +12,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.no
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import roots
 
 from tests.unit.verify.lossless import QOS, facts, intent, lossless
+from tests.unit.verify.test_qos import FAULTS
 
 GAIN = {"np_cnp_sent": 0, "np_ecn_marked_roce_packets": 0, "rp_cnp_handled": 0, "rp_cnp_ignored": 0}
 
@@ -117,3 +118,10 @@ def test_cnps_are_not_lost_while_somebody_was_not_watched():
 
 def test_facts_that_travel_keep_the_rails_settings():
     assert [item.netdev for item in slim(intent(), facts()).qos] == ["enp1s0", "enp2s0"]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_one_fault_of_one_node_is_one_root_among_many(name):
+    changes, keys = FAULTS[name]
+    found = roots(judged(node2=lossless(2, **changes)))
+    assert sorted(item.key for item in found) == sorted(key.replace("node1", "node2") for key in keys)
