@@ -92,22 +92,6 @@ def test_leaves_tell_nodes_where_they_are_plugged_in(fresh_lab) -> None:
     assert "Ethernet1" in seen
 
 
-def test_the_nic_twin_keeps_its_settings_over_a_link_flap(fresh_lab) -> None:
-    device = netdev(fresh_lab, "node1")
-    done = fresh_lab.run(
-        "node1",
-        [
-            f"set -e; dcb pfc set dev {device} prio-pfc all:off 3:on;"
-            f"dcb app add dev {device} dscp-prio 26:3; ethtool -A {device} rx off tx off;"
-            f"ip link set {device} up; ip link set {device} down; ip link set {device} up;"
-            f"dcb pfc show dev {device}; dcb -N app show dev {device}; ethtool -a {device}"
-        ],
-    )
-    assert "2:off 3:on 4:off" in done.stdout
-    assert "26:3" in done.stdout
-    assert done.stdout.split("Pause parameters")[1].count("off") == 3
-
-
 @pytest.mark.full
 def test_the_lab_works_after_a_reboot(fresh_lab) -> None:
     before = fresh_lab.run("node1", ["cat", "/proc/sys/kernel/random/boot_id"]).stdout
