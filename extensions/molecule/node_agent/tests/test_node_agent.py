@@ -32,6 +32,13 @@ def test_show_names_the_devices(host):
     assert "rail0" in host.check_output(AGENT + " show")
 
 
+def test_it_is_woken_when_hardware_comes_back(host):
+    rules = host.file("/etc/udev/rules.d/99-railwright-restore.rules")
+    assert "railwright-restore.service" in rules.content_string
+    assert host.run("systemctl start railwright-restore.service").rc == 0
+    assert "railwright apply --event" in host.check_output("systemctl cat railwright-restore.service")
+
+
 def test_it_runs_at_boot(host):
     units = host.check_output("systemctl list-unit-files --no-legend 'railwright*'")
     assert "enabled" in units

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plan of the node agent: its program, the unit that applies the intent at boot, and what wakes it up later.
 
-A driver that is loaded again, firmware that is reset and a change of the switch mode make netdevs and RDMA devices anew,
-without any of their settings: udev tells. A link that came up again emits no event of udev: the network managers tell,
-each by its dispatcher.
+A driver that is loaded again, firmware that is reset and a change of the switch mode make netdevs and RDMA devices
+anew, without any of their settings: udev tells. A link that came up again emits no event of udev: the network managers
+tell, each by its dispatcher.
 """
 
 from __future__ import annotations
