@@ -52,6 +52,13 @@ def _flow(value: Any) -> str:
 
 
 def _scalar(value: Any) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and not _WORDS.fullmatch(value):
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _PLAIN.fullmatch(value) and not _WORDS.fullmatch(value):
         return value
-    return json.dumps(value)
+    return '"' + "".join(_escaped(letter) for letter in value) + '"'
+
+
+def _escaped(letter: str) -> str:
+    """JSON's escapes are YAML's, but for the pairs by which JSON writes letters above U+FFFF."""
+    return f"\\U{ord(letter):08x}" if ord(letter) > 0xFFFF else json.dumps(letter)[1:-1]
