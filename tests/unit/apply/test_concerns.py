@@ -186,11 +186,26 @@ def test_network_refuses_a_change_under_a_job(drifted):
     assert network(node, allow_disruption=True).steps
 
 
-@pytest.mark.parametrize("reply", ["hangs", (1, "no"), "Segmentation fault"])
-def test_network_unknown_use_is_no_free_rail(reply):
+def test_network_refuses_a_change_under_a_job_that_is_not_connected_yet():
+    """Contexts are of processes; the other device's, and what the kernel holds, stop nothing."""
     node = SimulatedNode()
     stack(node)
-    node.tools["rdma -j resource show qp"] = reply
+    network(node)
+    counts = [{"ifname": f"rxe_rail{rail}", "pd": 2, "qp": 1, "ctx": rail * 2} for rail in range(2)]
+    node.tools["rdma -j resource show"] = json.dumps(counts)
+    node.net["ens4"]["mtu"] = 1500
+    assert network(node).steps
+    node.net["ens5"]["mtu"] = 1500
+    with pytest.raises(RefusedError, match=r"rxe_rail1 by 2 process\(es\) that opened it"):
+        network(node)
+
+
+@pytest.mark.parametrize("tool", ["rdma -j resource show qp", "rdma -j resource show"])
+@pytest.mark.parametrize("reply", ["hangs", (1, "no"), "Segmentation fault"])
+def test_network_unknown_use_is_no_free_rail(tool, reply):
+    node = SimulatedNode()
+    stack(node)
+    node.tools[tool] = reply
     node.forget()
     with pytest.raises(RefusedError, match="is in use cannot be told"):
         network(node)

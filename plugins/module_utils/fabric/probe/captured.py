@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Callable, Mapping
 
 from ..errors import ParseError
-from ..model.facts import NodeFacts, RdmaDevice, RdmaPort
+from ..model.facts import NodeFacts, RdmaDevice, RdmaPort, Unread
 from ..parse import (
     ibdev2netdev,
     ibstat,
@@ -59,6 +59,9 @@ TOOLS = (*_RDMA, *_OTHERS)
 def merge_captured(facts: NodeFacts, captured: Mapping[str, str]) -> NodeFacts:
     """``facts``, with what the texts tell: gaps of RDMA devices are filled, other sections are taken from their text.
 
+    A block of ``ibstatus`` without its header is kept as a device without a name, and noted as unread: what it says is
+    known, whose it is not.
+
     :param captured: text by tool, one of :data:`TOOLS`.
     :raises ParseError: for a tool that has no parser here, or a text that its parser does not know.
     """
@@ -72,6 +75,8 @@ def merge_captured(facts: NodeFacts, captured: Mapping[str, str]) -> NodeFacts:
     for tool, parse in _RDMA.items():
         if tool in captured:
             devices, told = merge_devices(devices, parse(captured[tool])), True
-    if any(not device.name for device in devices):
-        raise ParseError("a block names no device", "captured.ibstatus", remedy="Capture the tool's whole output.")
-    return replace(facts, rdma=tuple(settle(device) for device in devices)) if told else facts
+    if not told:
+        return facts
+    nameless = tuple(Unread("ibstatus", "a block names no device", "rdma") for device in devices if not device.name)
+    rdma = tuple(settle(device) for device in devices)
+    return replace(facts, rdma=rdma, unread=(*facts.unread, *nameless))
