@@ -113,3 +113,19 @@ def test_a_limit_that_cannot_be_understood(node, text):
     told = facts(node)
     assert {service.name: service.memlock for service in told.services}["slurmd"] is None
     assert [(entry.subject, entry.source) for entry in told.unread] == [("slurmd", "/proc/701/limits")]
+
+
+def test_a_slice_of_the_sites_own(node):
+    group = node.root / "sys/fs/cgroup"
+    (group / "runtime.slice").mkdir()
+    (group / "system.slice/kubelet.service").rename(group / "runtime.slice/kubelet.service")
+    assert found(node)["kubelet"] == Service("kubelet", "active", -1)
+
+
+def test_a_service_whose_processes_are_nowhere_is_not_passed_over(node):
+    (node.root / "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs").unlink()
+    told = facts(node)
+    assert {service.name: service.memlock for service in told.services}["slurmd"] is None
+    assert [(entry.subject, entry.reason) for entry in told.unread] == [
+        ("slurmd", "it runs, and its processes were not found")
+    ]
