@@ -21,7 +21,7 @@ from ..probe.firewall import firewall
 from ..probe.system import CGROUPS
 from ..records import dataclass, field
 from ..resolve.bind import bind
-from ..resolve.derive import FIRST_TEST_PORT, ROCE_PORT
+from ..resolve.openings import openings
 from .files import read_files
 
 FIREWALLD, UFW = "firewalld", "ufw"
@@ -77,11 +77,6 @@ def plan_firewall(intent: NodeIntent, facts: NodeFacts, state: FirewallState) ->
             notes += _closed(netdev, rail, state)
     undo = tuple(_closing(action) for step in steps for action in step.actions if isinstance(action, Run))
     return Plan("network", tuple(steps), (), tuple(notes), undo)
-
-
-def openings(rail: RailIntent) -> tuple[tuple[str, int], ...]:
-    """Protocols and ports that a rail's peers send to."""
-    return ("udp", ROCE_PORT), ("tcp", FIRST_TEST_PORT + rail.index)
 
 
 def _closed(netdev: str, rail: RailIntent, state: FirewallState) -> list[str]:

@@ -200,9 +200,7 @@ def _unmanaged(port: RdmaPort) -> tuple[str, str]:
 
     IBTA vol. 1, 7.2 (link states). A subnet manager that went leaves its LIDs on the ports behind.
     """
-    remedy = (
-        "The link itself is good. See whether a subnet manager answers: sminfo. If none, start the spec's."
-    )
+    remedy = "The link itself is good. See whether a subnet manager answers: sminfo. If none, start the spec's."
     if port.lid in (None, 0) or port.sm_lid in (None, 0):
         return "no subnet manager: none has brought the port up", remedy
     return f"no subnet manager brings the port up; the last one known had LID {port.sm_lid}", remedy
