@@ -149,6 +149,20 @@ def test_rules():
     wrong = RoutingRule(1010, 101, "10.20.0.9/32")
     plan = drifted(rules=lambda have: [*have, wrong])
     assert commands(plan) == ["ip -4 rule del priority 1010 from 10.20.0.9/32 table 101"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        # Without its selectors, the kernel would delete the wanted rule, which is the first that matches.
+        (RoutingRule(1010, 101, "10.20.0.5/32", 4, ("iif ens9", "fwmark 0x1")), "iif ens9 fwmark 0x1 table 101"),
+        (RoutingRule(1010, 0, "10.20.0.5/32", 4, ("to 10.9.0.0/16",), "goto 32766"), "to 10.9.0.0/16 goto 32766"),
+        (RoutingRule(1010, 0, "10.20.0.5/32", 4, (), "blackhole"), "blackhole"),
+    ],
+)
+def test_a_rule_is_deleted_by_all_that_it_says(rule, words):
+    plan = drifted(rules=lambda have: [*have, rule])
+    assert commands(plan) == [f"ip -4 rule del priority 1010 from 10.20.0.5/32 {words}"]
     assert plan.settle == ()
 
 

@@ -164,8 +164,8 @@ def _no_route(route: Route) -> Run:
 
 
 def _no_rule(rule: RoutingRule) -> Run:
-    argv = ["ip", f"-{rule.family}", "rule", "del", "priority", str(rule.priority)]
-    argv += ["from", rule.source or "all", "table", str(rule.table)]
+    # Every condition is named: the kernel deletes the first rule that has those that it is told.
+    argv = ["ip", f"-{rule.family}", "rule", "del", "priority", str(rule.priority), *_rule_words(rule)]
     return Run(tuple(argv), allowed=(0, 2))
 
 
@@ -177,7 +177,13 @@ def route_text(route: Route) -> str:
 
 def rule_text(rule: RoutingRule) -> str:
     """``from 10.20.0.5/32 table 101``."""
-    return f"from {rule.source or 'all'} table {rule.table}"
+    return " ".join(_rule_words(rule))
+
+
+def _rule_words(rule: RoutingRule) -> list[str]:
+    selectors = [word for selector in rule.selectors for word in selector.split()]
+    end = rule.action.split() if rule.action else ["table", str(rule.table)]
+    return ["from", rule.source or "all", *selectors, *end]
 
 
 def equal(one: Optional[str], other: Optional[str]) -> bool:

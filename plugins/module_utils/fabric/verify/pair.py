@@ -51,6 +51,7 @@ BANDWIDTH = Rule(
     "fabric_spec.acceptance.bandwidth; perftest ib_write_bw",
 )
 
+SLOW = "the pair is slower than accepted"
 LOSSY = "packets are lost on the way: a bad cable or transceiver, or an overrun queue"
 # Reasons of a PairResult (model/finding.py) under which nothing was sent or nothing is known.
 NOT_MEASURED = ("no_device", "no_address", "no_gid", "in_use", "not_run", "tool")
@@ -156,8 +157,7 @@ def _bandwidth(
         return (_broken(BANDWIDTH, result, expected, "the RDMA test failed"),)
     found = f"{result.value:.4g} Gbit/s"
     if bound is not None and result.value < bound:
-        cause = "the pair is slower than accepted"
-        return (_broken(BANDWIDTH, result, expected, cause, found),)
+        return (_broken(BANDWIDTH, result, expected, SLOW, found),)
     return (BANDWIDTH.passed(host, name, found=found, peer=peer),)
 
 
