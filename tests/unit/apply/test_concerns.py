@@ -147,6 +147,14 @@ def test_network_refuses_the_management_link():
     assert node.changes == []
 
 
+def test_stack_makes_no_soft_roce_device_on_the_management_link():
+    node = SimulatedNode()
+    node.files["/proc/net/route"] = node.files["/proc/net/route"].replace(b"ens2", b"ens4")
+    with pytest.raises(RefusedError, match="rail0 is on ens4, and ens4 carries the node's management"):
+        apply_stack(node, intent(rail(0)))
+    assert node.changes == []
+
+
 def test_network_refuses_the_link_of_the_session():
     node = SimulatedNode()
     node.net["ens5"]["addresses"] = ["192.0.2.7/24"]

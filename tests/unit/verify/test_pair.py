@@ -85,7 +85,7 @@ def test_leaf_of_lost_packets():
 
 
 def speeds(count, *slow, ring=False):
-    """Bandwidths of a cluster, at half of what is accepted where one of the nodes ``slow``, or such a pair, takes part."""
+    """Bandwidths of a cluster: too little where one of the nodes ``slow`` takes part, or for a pair that is named."""
     found = []
     for a in range(1, count + 1):
         for b in [a % count + 1] if ring else range(1, count + 1):

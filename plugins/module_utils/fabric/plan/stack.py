@@ -15,6 +15,7 @@ from ..records import dataclass
 from ..resolve.bind import BoundRail, bind, soft_name
 from .files import Files, file_step, read_files
 from .limits import HEADER, LOGINS, UNITS, Services, drop_in, plan_logins, plan_services, read_services
+from .protect import refuse_management
 from .selinux import relabel, relabels
 from .ulps import BLACKLIST, plan_ulps, wanted_ulps
 
@@ -46,6 +47,7 @@ def plan_stack(
     """Steps towards the intent's driver stack; those that need a package which is not installed say so.
 
     :raises ReadError: when modules or RDMA devices could not be read: what is unknown cannot be planned.
+    :raises RefusedError: when a soft RoCE device would be on a netdev that carries the node's management.
     """
     if facts.modules is None:
         raise ReadError("the loaded kernel modules could not be read", _why(facts, "modules"))
@@ -74,6 +76,8 @@ def plan_stack(
         parents = {device.name: device.parent for device in facts.rdma}
         for rail in bind(intent, facts):
             if rail.intent.soft_roce:
+                if rail.netdev is not None:
+                    refuse_management(rail.intent.name, rail.netdev, facts)
                 _soft_roce(rail, parents, before_link, steps, notes)
     steps += raised
     labels: tuple[Action, ...] = relabel(steps) if state.labels else ()
