@@ -13,8 +13,8 @@ description:
   - Loads the fabric on request, with full-size packets that must not be fragmented, or with a bandwidth test a rail.
   - Nothing is sent from a rail that lacks its address, or whose route to the peer leaves by another network device.
   - A node whose RDMA resources are used by other processes takes no part, unless O(prove_force) is set.
-  - On rails with C(qos), the NICs' counters by priority tell where the packets of a test went, and whether any was dropped
-    there. A second, short test by RDMA-CM that asks for no traffic class shows the same of its default.
+  - On rails with C(qos), the NICs' counters by priority tell where the packets of a test went, and whether any was
+    dropped there. A second, short test by RDMA-CM that asks for no traffic class shows the same of its default.
   - Test servers end by themselves; none outlives its bound of time, even when the controller is gone.
 author: The Railwright authors (@railwright)
 attributes:

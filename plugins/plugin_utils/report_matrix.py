@@ -118,9 +118,14 @@ def matrices(document: Document, kind: str, rows: list[Block]) -> list[Matrix]:
     for pair in document["pairs"]:
         if pair["kind"] != kind or pair["host"] not in index or pair["peer"] not in index:
             continue
-        rail = rails.setdefault(pair["rail"], Matrix(pair["rail"]))
+        rail = rails.get(pair["rail"])
+        if rail is None:
+            rail = rails[pair["rail"]] = Matrix(pair["rail"])
         at = (index[pair["host"]], index[pair["peer"]])
-        rail.cells.setdefault(at, Cell()).take(pair, _share(document, pair, best))
+        cell = rail.cells.get(at)
+        if cell is None:
+            cell = rail.cells[at] = Cell()
+        cell.take(pair, _share(document, pair, best))
         if pair["state"] != "pass":
             why = f"{pair['reason'] or 'too slow'}{': ' + pair['error'] if pair['error'] else ''}"
             if pair["reason"] is None and pair["value"] is not None and kind == "bandwidth":

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Iterable
 
 from ..module_utils.fabric.verify.pair_class import CLASS_KINDS
@@ -19,12 +20,14 @@ def render(document: Document) -> str:
     """Text exposition format 0.0.4. Samples carry no timestamps: the textfile collector refuses them."""
     spec = document["spec"]["name"]
     lines: list[str] = []
+    # A few thousand names stand in a million labels.
+    escaped = cache(lambda text: text.translate(_ESCAPES))
 
     def metric(name: str, words: str, samples: Iterable[tuple[dict[str, str], float]]) -> None:
         # A series may be there once only; of two the larger value stays.
         series: dict[str, float] = {}
         for labels, value in samples:
-            pairs = ",".join(f'{key}="{text.translate(_ESCAPES)}"' for key, text in {"spec": spec, **labels}.items())
+            pairs = ",".join(f'{key}="{escaped(text)}"' for key, text in {"spec": spec, **labels}.items())
             series[pairs] = max(value, series.get(pairs, value))
         if series:
             lines.extend([f"# HELP {PREFIX}{name} {words}", f"# TYPE {PREFIX}{name} gauge"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import json
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping
@@ -28,13 +29,14 @@ TYPES = {
     "number": "a number",
     "boolean": "true or false",
 }
+END = r"\Z"
 ADDRESSES = {"pci": "PCI address", "mac": "MAC address", "path": "PCIe path", "slot": "slot", "guid": "GUID"}
 
 
 def plain(value: Any, place: str) -> Any:
     """Variables as plain data: builtin types only, dates as ISO text.
 
-    :raises SpecError: for a key that YAML did not read as text.
+    :raises SpecError: for a key that YAML did not read as text, and for a number that no bound holds.
     """
     if isinstance(value, Mapping):
         return {_key(key, place): plain(entry, _join(place, str(key))) for key, entry in value.items()}
@@ -42,6 +44,8 @@ def plain(value: Any, place: str) -> Any:
         return [plain(entry, f"{place}[{number}]") for number, entry in enumerate(value)]
     if isinstance(value, dt.date):  # YAML reads an unquoted 2027-03-31 as a date, which is what it is
         return value.isoformat()[:10]
+    if isinstance(value, float) and not math.isfinite(value):  # YAML's .nan is neither below nor above any limit
+        raise SpecError("a finite number is expected", place, str(value))
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)
@@ -67,7 +71,21 @@ def _validator() -> Draft202012Validator:
             "the Python package jsonschema is not installed on the controller",
             remedy="pip install -r requirements.txt",
         ) from None
-    return Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return Validator(_whole(json.loads(SCHEMA.read_text(encoding="utf-8"))))
+
+
+def _whole(schema: Any) -> Any:
+    """The schema with patterns that end where the text does: Python's ``$`` lets a line feed follow, ECMA 262's not."""
+    if isinstance(schema, list):
+        return [_whole(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    whole = {key: _whole(entry) for key, entry in schema.items()}
+    if isinstance(whole.get("pattern"), str):
+        whole["pattern"] = whole["pattern"].replace("$", END)
+    if "patternProperties" in whole:
+        whole["patternProperties"] = {key.replace("$", END): entry for key, entry in whole["patternProperties"].items()}
+    return whole
 
 
 def _key(key: Any, place: str) -> str:
@@ -135,7 +153,7 @@ def _unknown_key(error: ValidationError, place: str) -> SpecError:
     unknown = next(key for key in error.instance if key not in known and not _fits(key, patterns))
     close = difflib.get_close_matches(unknown, known, 1)
     if patterns and not known:
-        return SpecError("this name is not allowed", place, unknown, f"Names follow {patterns[0]}")
+        return SpecError("this name is not allowed", place, unknown, f"Names follow {patterns[0].replace(END, '$')}")
     remedy = f"Did you mean {close[0]}?" if close else f"Known are {', '.join(known)}"
     return SpecError(f"unknown key {unknown}", place or unknown, remedy=remedy)
 

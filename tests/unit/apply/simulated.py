@@ -67,6 +67,7 @@ class SimulatedNode(FakePort):
             "ip -j -d -force -batch -": lambda port: port.ip(),
             "rdma -j link show": "[]",
             "rdma -j resource show qp": "[]",
+            "rdma -j resource show": "[]",
             "dpkg-query": "rdma-core installed\n",
             "modprobe": lambda port: port.modprobe(),
             "networkctl reload": lambda port: port.reload(),

@@ -147,6 +147,14 @@ def test_network_refuses_the_management_link():
     assert node.changes == []
 
 
+def test_stack_makes_no_soft_roce_device_on_the_management_link():
+    node = SimulatedNode()
+    node.files["/proc/net/route"] = node.files["/proc/net/route"].replace(b"ens2", b"ens4")
+    with pytest.raises(RefusedError, match="rail0 is on ens4, and ens4 carries the node's management"):
+        apply_stack(node, intent(rail(0)))
+    assert node.changes == []
+
+
 def test_network_refuses_the_link_of_the_session():
     node = SimulatedNode()
     node.net["ens5"]["addresses"] = ["192.0.2.7/24"]
@@ -186,11 +194,26 @@ def test_network_refuses_a_change_under_a_job(drifted):
     assert network(node, allow_disruption=True).steps
 
 
-@pytest.mark.parametrize("reply", ["hangs", (1, "no"), "Segmentation fault"])
-def test_network_unknown_use_is_no_free_rail(reply):
+def test_network_refuses_a_change_under_a_job_that_is_not_connected_yet():
+    """Contexts are of processes; the other device's, and what the kernel holds, stop nothing."""
     node = SimulatedNode()
     stack(node)
-    node.tools["rdma -j resource show qp"] = reply
+    network(node)
+    counts = [{"ifname": f"rxe_rail{rail}", "pd": 2, "qp": 1, "ctx": rail * 2} for rail in range(2)]
+    node.tools["rdma -j resource show"] = json.dumps(counts)
+    node.net["ens4"]["mtu"] = 1500
+    assert network(node).steps
+    node.net["ens5"]["mtu"] = 1500
+    with pytest.raises(RefusedError, match=r"rxe_rail1 by 2 process\(es\) that opened it"):
+        network(node)
+
+
+@pytest.mark.parametrize("tool", ["rdma -j resource show qp", "rdma -j resource show"])
+@pytest.mark.parametrize("reply", ["hangs", (1, "no"), "Segmentation fault"])
+def test_network_unknown_use_is_no_free_rail(tool, reply):
+    node = SimulatedNode()
+    stack(node)
+    node.tools[tool] = reply
     node.forget()
     with pytest.raises(RefusedError, match="is in use cannot be told"):
         network(node)
@@ -380,3 +403,57 @@ def test_stack_module_that_does_not_load():
     with pytest.raises(ApplyError, match=r"Module rdma_rxe not found.*Rolled back: /etc/modules-load.d"):
         stack(node)
     assert not node.exists("/etc/modules-load.d/railwright-rdma.conf")
+
+
+@pytest.mark.parametrize("call", ["networkctl reload", "networkctl reconfigure ens5"])
+def test_network_killed_after_the_file_of_a_rail_that_is_no_more_has_gone(call):
+    node = SimulatedNode()
+    network(node)
+    tool = node.tools[call.rpartition(" ens5")[0] or call]
+
+    def kill(port):
+        raise Killed
+
+    node.tools[call] = kill
+    with pytest.raises(Killed):
+        network(node, intent(rail(0)))
+    assert RAIL1 not in node.files
+    node.tools[call] = tool
+    plan = network(node, intent(rail(0)))
+    assert ("rail1", "settings in force") in [(step.subject, step.setting) for step in plan.steps]
+    assert node.net["ens5"]["addresses"] == []
+    node.forget()
+    assert network(node, intent(rail(0))).steps == ()
+    assert node.changes == []
+
+
+def test_network_what_an_interrupted_run_owes_is_no_trap():
+    """A netdev of then has another name by now: its settling fails, and the run does not."""
+    node = SimulatedNode()
+    network(node)
+    owed = {"disrupts": {"rail7": "x"}, "settle": [["networkctl", "reconfigure", "ens9"], 30.0]}
+    node.files["/run/railwright/unsettled-network"] = json.dumps(owed).encode()
+    network(node)
+    owed["settle"] = [[["networkctl", "reconfigure", "ens9"], 30.0]]
+    node.files["/run/railwright/unsettled-network"] = json.dumps(owed).encode()
+    node.tools["networkctl reconfigure ens9"] = (1, 'Interface "ens9" not found.')
+    assert "rail7" in [step.subject for step in network(node).steps]
+    assert network(node).steps == ()
+
+
+def test_stack_soft_devices_that_changed_places():
+    node = SimulatedNode()
+    stack(node)
+    for name in ("rxe_rail0", "rxe_rail1"):
+        node._forget(name)
+    node.add_device("rxe_rail0", "ens5")
+    node.add_device("rxe_rail1", "ens4")
+    node.forget()
+    stack(node)
+    # The kernel has one a netdev: none is added where another one is still.
+    assert [call for call in node.calls if call.startswith(("rdma link add", "rdma link delete", "rdma dev"))] == [
+        "rdma link delete rxe_rail0",
+        "rdma dev set rxe_rail1 name rxe_rail0",
+        "rdma link add rxe_rail1 type rxe netdev ens5",
+    ]
+    assert stack(node)[0].steps == ()

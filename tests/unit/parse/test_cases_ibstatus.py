@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import pytest
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import NodeFacts
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import NodeFacts, RdmaDevice
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse.ibstatus import parse
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.probe.captured import merge_captured
 
@@ -23,8 +21,12 @@ def test_a_block_without_its_device_is_down_and_nobodys():
     text = case("ibstatus/disabled-zero-gid.txt")
     (device,) = parse(text)
     assert (device.name, device.ports[0].state, device.ports[0].physical_state) == ("", "DOWN", "Disabled")
-    with pytest.raises(ParseError, match="names no device"):
-        merge_captured(NodeFacts(), {"ibstatus": text})
+    found = merge_captured(NodeFacts(rdma=(RdmaDevice("mlx5_0"),)), {"ibstatus": text})
+    known, nobodys = found.rdma
+    assert (known.name, known.ports, nobodys.name) == ("mlx5_0", (), "")
+    (port,) = nobodys.ports
+    assert (port.state, port.physical_state, port.rate_gbps, port.gids) == ("DOWN", "Disabled", None, ())
+    assert [(item.source, item.subject) for item in found.unread] == [("ibstatus", "rdma")]
 
 
 def test_a_down_ports_rate_does_not_reach_the_facts():

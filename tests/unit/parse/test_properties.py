@@ -140,6 +140,30 @@ def test_a_cut_output_never_shows_a_port_that_the_whole_does_not(parse):
                 assert port.rate_gbps is None or port.rate_gbps <= full.rate_gbps
 
 
+_WITH_LID = {
+    ibstat.parse: "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Initializing\n\t\tBase lid: 65535\n\t\tLMC: 0\n\t\tSM lid: 132\n",
+    ibstatus.parse: _ROCE + "\tbase lid:\t 0xffff\n\tsm lid:\t\t 0x84\n",
+    ibv_devinfo.parse: "hca_id:\tmlx5_0\n\t\tport:\t1\n\t\t\tport_lid:\t\t65535\n\t\t\tsm_lid:\t\t\t132\n",
+}
+
+
+@pytest.mark.parametrize("parse", _WITH_LID)
+def test_a_cut_lid_is_not_believed(parse):
+    """65535 is no LID, 655 is one: what is left of a number looks as good as the whole."""
+    sample = _WITH_LID[parse]
+    for end in range(len(sample) + 1):
+        for device in outcome(parse, sample[:end]) or ():
+            for port in device.ports:
+                assert port.lid is None
+                assert port.sm_lid == (132 if end == len(sample) else None)
+
+
+@pytest.mark.parametrize("value", ["0x", "84", "0x10000", "0xfffg", ""])
+def test_ibstatus_takes_a_lid_only_as_the_kernel_prints_it(value):
+    with pytest.raises(ParseError, match=r"no LID"):
+        ibstatus.parse(_ROCE + f"\tsm lid:\t\t {value}\n\tlink_layer:\t InfiniBand\n")
+
+
 @pytest.mark.parametrize("parse", [sysfs.state, sysfs.physical_state, sysfs.rate, sysfs.link_layer])
 def test_a_cut_value_is_refused(parse):
     sample = SAMPLES[parse].strip()
@@ -148,14 +172,35 @@ def test_a_cut_value_is_refused(parse):
 
 
 @pytest.mark.parametrize("parse", [nft.parse, iptables_save.parse])
-@given(data=st.data())
-def test_a_damaged_ruleset_that_drops_is_never_open(parse, data):
+@pytest.mark.parametrize("length", range(1, 9))
+def test_a_damaged_ruleset_that_drops_is_never_open(parse, length):
     """Nothing in the samples accepts: whatever is cut out of them, RoCE is closed, unknown, or not told."""
     sample = SAMPLES[parse]
-    start = data.draw(st.integers(0, len(sample)))
-    chains = outcome(parse, sample[:start] + sample[start + data.draw(st.integers(1, 8)) :]) or ()
-    if any(chain.hook and chain.policy == filters.DROP for chain in chains):
-        assert filters.judge(chains, filters.Packet("eth0", "udp", 4791, "10.0.0.1/24"))[0] != filters.OPEN
+    for start in range(len(sample)):
+        chains = outcome(parse, sample[:start] + sample[start + length :]) or ()
+        if any(chain.hook and chain.policy == filters.DROP for chain in chains):
+            packet = filters.Packet("eth0", "udp", 4791, "10.0.0.1/24")
+            assert filters.judge(chains, packet)[0] != filters.OPEN, f"{start}: {sample[start : start + length]!r}"
+
+
+@pytest.mark.parametrize(
+    ("parse", "whole", "damaged"),
+    [
+        (nft.parse, '"family": "inet"', '"family": "net"'),
+        (nft.parse, '"hook": "input"', '"hook": "inut"'),
+        (nft.parse, '"type": "filter"', '"type": "fiter"'),
+        (nft.parse, '"policy": "drop"', '"policy": "dro"'),
+        (nft.parse, '"chain": "in"', '"chain": "i"'),
+        (iptables_save.parse, "*filter", "*fiter"),
+        (iptables_save.parse, ":INPUT DROP", ":INPUT DOP"),
+        (iptables_save.parse, ":INPUT DROP", ":INUT DROP"),
+        (iptables_save.parse, "-A INPUT", "-A INUT"),
+    ],
+)
+def test_a_word_that_the_tool_does_not_have_is_refused(parse, whole, damaged):
+    assert whole in SAMPLES[parse]
+    with pytest.raises(ParseError):
+        parse(SAMPLES[parse].replace(whole, damaged))
 
 
 @pytest.mark.parametrize("parse", [ip_address.parse, ip_route.routes, ip_route.rules, lldp.parse, nft.parse])

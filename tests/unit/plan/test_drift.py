@@ -149,6 +149,20 @@ def test_rules():
     wrong = RoutingRule(1010, 101, "10.20.0.9/32")
     plan = drifted(rules=lambda have: [*have, wrong])
     assert commands(plan) == ["ip -4 rule del priority 1010 from 10.20.0.9/32 table 101"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        # Without its selectors, the kernel would delete the wanted rule, which is the first that matches.
+        (RoutingRule(1010, 101, "10.20.0.5/32", 4, ("iif ens9", "fwmark 0x1")), "iif ens9 fwmark 0x1 table 101"),
+        (RoutingRule(1010, 0, "10.20.0.5/32", 4, ("to 10.9.0.0/16",), "goto 32766"), "to 10.9.0.0/16 goto 32766"),
+        (RoutingRule(1010, 0, "10.20.0.5/32", 4, (), "blackhole"), "blackhole"),
+    ],
+)
+def test_a_rule_is_deleted_by_all_that_it_says(rule, words):
+    plan = drifted(rules=lambda have: [*have, rule])
+    assert commands(plan) == [f"ip -4 rule del priority 1010 from 10.20.0.5/32 {words}"]
     assert plan.settle == ()
 
 
@@ -222,3 +236,30 @@ def test_mtu_of_a_stack_grows_from_the_bottom():
     facts = settled("plain", "systemd-networkd")
     netdevs = tuple(replace(item, mtu=1500) for item in facts.netdevs)
     assert commands(planned("plain", replace(facts, netdevs=netdevs), golden("plain", "systemd-networkd"))) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        RoutingRule(900, 101, "10.0.2.15/32"),
+        RoutingRule(1010, 7, "10.0.2.0/24"),
+        RoutingRule(900, 101, selectors=("iif ens2",)),
+    ],
+)
+def test_what_the_management_is_routed_by_is_not_taken_away(rule):
+    route = Route("0.0.0.0/0", "ens2", "10.0.2.2", rule.table)
+    with pytest.raises(RefusedError, match=f"the node's management is routed by its rule {rule.priority}, from"):
+        drifted(routes=lambda have: (*have, route), rules=lambda have: (*have, rule))
+
+
+def test_what_goes_goes_before_the_file_that_tells_of_it():
+    """A run may end between any two actions, and the next one reads the files that are there by then."""
+    facts, files = settled("vlan", "systemd-networkd"), golden("vlan", "systemd-networkd")
+    renumbered = plan_network(intent(rail(0, vlan=200)), facts, NodeNetwork(files))
+    gone = plan_network(intent(rail(7)), facts, NodeNetwork(files))
+    for plan in (renumbered, gone):
+        actions = [action for step in plan.steps for action in step.actions]
+        deleted = actions.index(Run(("ip", "link", "delete", "dev", "rail0.100"), allowed=(0, 1)))
+        about = [at for at, action in enumerate(actions) if "rail0.n" in getattr(action, "path", "")]
+        assert about
+        assert deleted < min(about)

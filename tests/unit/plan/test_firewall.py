@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ReadError
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Netdev, NodeFacts
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.plan import Run, WriteFile
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.firewall import (
+    RECORD,
     FirewallState,
     plan_firewall,
     read_firewall,
@@ -55,7 +59,7 @@ def plan(port, *rails):
 )
 def test_firewalld_opens_the_rails_own_address_now_and_later(now, later, commands):
     found = plan(firewalld(now, later))
-    argvs = [action.argv for step in found.steps for action in step.actions]
+    argvs = [action.argv for step in found.steps for action in step.actions if isinstance(action, Run)]
     assert len(argvs) == commands
     assert all(argv[0] == "firewall-cmd" and "--zone=public" in argv for argv in argvs)
     assert sum("--permanent" in argv for argv in argvs) == 2 - len(set(later) & set(RULES))
@@ -81,8 +85,8 @@ def test_ufw():
     assert plan(FakePort(UFW)).steps == ()
     steps = plan(FakePort({**UFW, "/etc/ufw/user.rules": ""})).steps
     assert [" ".join(step.actions[0].argv) for step in steps] == [
-        "ufw allow in on ens4 to any port 4791 proto udp",
-        "ufw allow in on ens4 to any port 18600 proto tcp",
+        "ufw allow in on ens4 to any port 4791 proto udp comment railwright",
+        "ufw allow in on ens4 to any port 18600 proto tcp comment railwright",
     ]
     assert plan(FakePort({**UFW, "/etc/ufw/ufw.conf": "ENABLED=no\n", "/etc/ufw/user.rules": ""})).steps == ()
 
@@ -117,3 +121,87 @@ def test_filters_of_the_site_are_named_and_left_alone():
 
 def test_nothing_filters():
     assert plan(FakePort()) == plan_firewall(intent(rail(0)), FACTS, FirewallState())
+
+
+OLD = 'rule family="ipv4" destination address="10.107.0.1" port port="4791" protocol="udp" accept'
+ENTRY = ["public", "10.107.0.1", OLD]
+
+
+def written(found):
+    actions = [action for step in found.steps for action in step.actions if isinstance(action, WriteFile)]
+    assert all((action.path, action.mode) == (RECORD, 0o600) for action in actions)
+    return [json.loads(action.text) for action in actions]
+
+
+def test_what_is_opened_is_written_down_and_what_stood_there_is_not():
+    own = [["public", "10.100.0.1", rule] for rule in RULES]
+    assert written(plan(firewalld((), ()))) == [own]
+    assert written(plan(firewalld(RULES[:1], RULES[:1]))) == [own[1:]]
+    assert written(plan(firewalld(RULES, ()))) == []
+    assert plan(firewalld(RULES, RULES)).steps == ()
+
+
+def test_firewalld_closes_what_it_opened_for_a_rail_that_is_gone():
+    port = firewalld((*RULES, OLD), (*RULES, OLD))
+    assert plan(port).steps == ()  # nothing proves that it is ours
+    port.files[RECORD] = json.dumps([ENTRY]).encode()
+    found = plan(port)
+    (step,) = found.steps
+    assert [" ".join(action.argv) for action in step.actions[:2]] == [
+        f"firewall-cmd --zone=public --remove-rich-rule={OLD}",
+        f"firewall-cmd --permanent --zone=public --remove-rich-rule={OLD}",
+    ]
+    assert written(found) == [[]]
+    assert [action.argv[-1] for action in found.undo] == [f"--add-rich-rule={OLD}"] * 2
+
+
+def test_firewalld_keeps_what_a_rail_of_the_spec_has_even_when_its_nic_is_missing():
+    port = firewalld((*RULES, OLD), (*RULES, OLD))
+    port.files[RECORD] = json.dumps([ENTRY]).encode()
+    lost = rail(7, addresses=("10.107.0.1/24",))
+    assert plan(port, rail(0), lost).steps == ()
+
+
+@pytest.mark.parametrize("text", ["", "{", "7", "[7]", '["abcd"]', '[["public", "10.107.0.1"]]', "null"])
+def test_a_damaged_record_proves_nothing(text):
+    port = firewalld((*RULES, OLD), (*RULES, OLD))
+    port.files[RECORD] = text.encode()
+    assert plan(port).steps == ()
+
+
+def test_a_zone_of_the_record_that_is_gone():
+    port = firewalld(RULES, RULES)
+    port.files[RECORD] = json.dumps([["rails", *ENTRY[1:]]]).encode()
+    port.tools["firewall-cmd --zone=rails --list-rich-rules"] = (112, "Error: INVALID_ZONE: rails")
+    port.tools["firewall-cmd --permanent --zone=rails --list-rich-rules"] = (112, "Error: INVALID_ZONE: rails")
+    assert plan(port).steps == ()
+
+
+MARKED = "comment=7261696c777269676874"
+LEFT = f"### tuple ### allow udp 4791 0.0.0.0/0 any 0.0.0.0/0 in_ens9 {MARKED}\n"
+
+
+def test_ufw_closes_what_has_our_mark_on_a_netdev_that_no_rail_has():
+    files = {**UFW, "/etc/ufw/user6.rules": LEFT.replace("0.0.0.0/0", "::/0")}
+    files["/etc/ufw/user.rules"] += LEFT
+    found = plan(FakePort(files))
+    (step,) = found.steps
+    assert [" ".join(action.argv) for action in step.actions] == [
+        "ufw delete allow in on ens9 to any port 4791 proto udp"
+    ]
+    assert [" ".join(action.argv) for action in found.undo] == [
+        "ufw allow in on ens9 to any port 4791 proto udp comment railwright"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", [LEFT.replace(f" {MARKED}", ""), LEFT.replace(MARKED, "comment=6d696e65"), LEFT.replace("ens9", "ens4")]
+)
+def test_ufw_leaves_the_sites_rules_and_the_rails_own(line):
+    files = {**UFW, "/etc/ufw/user.rules": UFW["/etc/ufw/user.rules"] + line}
+    assert plan(FakePort(files)).steps == ()
+
+
+def test_ufw_closes_nothing_while_a_rails_netdev_is_not_known():
+    files = {**UFW, "/etc/ufw/user.rules": UFW["/etc/ufw/user.rules"] + LEFT}
+    assert plan(FakePort(files), rail(0), rail(7)).steps == ()

@@ -74,7 +74,9 @@ def facts(node):
 def ports(node, netdev="enp1s0"):
     found = facts(node)
     assert found.unread == ()
-    return {port.port: (port.state, port.rule) for port in found.firewall.ports if port.netdev == netdev}
+    known = {port.port: (port.state, port.rule) for port in found.firewall.ports if port.netdev == netdev}
+    assert set(known) == {4791, *range(18600, 18616)}
+    return {number: known[number] for number in (4791, 18600, 18601)}
 
 
 def test_nothing_is_asked_where_no_filter_is_loaded(node):
@@ -91,7 +93,7 @@ def test_what_is_loaded_and_filters_nothing(node):
 def test_a_policy_that_drops(node):
     nft(node, {"chain": INPUT}, rule(UDP, {"counter": {}}, ACCEPT))
     closed = ("closed", "policy of inet t in")
-    assert ports(node) == {4791: ("open", ""), 18515: closed, 18600: closed}
+    assert ports(node) == {4791: ("open", ""), 18600: closed, 18601: closed}
     assert facts(node).firewall.backend == "nftables"
 
 
@@ -167,8 +169,8 @@ def test_the_older_iptables(node):
     load(node, "ip_tables", "iptable_filter")
     trees.edit_command(node, ["iptables-legacy-save"], out=SAVED)
     closed = ("closed", "policy of ip filter INPUT")
-    assert ports(node) == {4791: ("open", ""), 18515: closed, 18600: ("open", "")}
-    assert ports(node, "enp2s0") == {4791: closed, 18515: closed, 18600: closed}
+    assert ports(node) == {4791: ("open", ""), 18600: ("open", ""), 18601: ("open", "")}
+    assert ports(node, "enp2s0") == {4791: closed, 18600: closed, 18601: closed}
     assert facts(node).firewall.backend == "ufw"
 
 

@@ -77,3 +77,20 @@ def test_own_session(tmp_path, environ, expected):
     tree.file("/proc/self/environ", environ)
     tree.file("/proc/self/stat", "812 (a (b) c) S 1 1 1\n")
     assert own_session(RecordedPort(str(tmp_path))) == expected
+
+
+@pytest.mark.parametrize(
+    ("session", "routes", "said"),
+    [
+        ("198.51.100.9", "", ["management"]),
+        ("192.0.2.11", "", []),
+        ("127.0.0.1", "", []),
+        ("198.51.100.9", "eno1\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n", []),
+    ],
+)
+def test_a_session_that_no_netdev_carries_leaves_the_management_unknown(tmp_path, session, routes, said):
+    trees.soft_roce(tmp_path)
+    route = tmp_path / "proc/net/route"
+    route.write_text(route.read_text().splitlines()[0] + "\n" + routes)
+    told = probe(RecordedPort(str(tmp_path)), session=session)
+    assert [entry.subject for entry in told.unread] == said

@@ -129,3 +129,19 @@ def test_lldpad_and_the_socket_that_starts_it(node):
     assert (found(node)["lldpad"].state, found(node)["lldpad.socket"].state) == ("inactive", "inactive")
     node.file("/run/systemd/units/invocation:lldpad.socket", "")
     assert (found(node)["lldpad"].state, found(node)["lldpad.socket"].state) == ("inactive", "active")
+
+
+def test_a_slice_of_the_sites_own(node):
+    group = node.root / "sys/fs/cgroup"
+    (group / "runtime.slice").mkdir()
+    (group / "system.slice/kubelet.service").rename(group / "runtime.slice/kubelet.service")
+    assert found(node)["kubelet"] == Service("kubelet", "active", -1)
+
+
+def test_a_service_whose_processes_are_nowhere_is_not_passed_over(node):
+    (node.root / "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs").unlink()
+    told = facts(node)
+    assert {service.name: service.memlock for service in told.services}["slurmd"] is None
+    assert [(entry.subject, entry.reason) for entry in told.unread] == [
+        ("slurmd", "it runs, and its processes were not found")
+    ]

@@ -145,3 +145,24 @@ def test_representors_do_not_hide_the_uplink() -> None:
     assert bound(rail(DeviceMatch(pci=A)), replace(FACTS, netdevs=(representor, *NETDEVS))).netdev_name == "eth7"
     no_rdma = replace(FACTS, netdevs=(representor, *NETDEVS), rdma=())
     assert "several network devices (eth7, eth7_0)" in bound(rail(DeviceMatch(pci=A)), no_rdma).ports[0].problem
+
+
+def test_one_port_is_no_port_of_two_rails() -> None:
+    rails = (rail(DeviceMatch(pci=A)), rail(DeviceMatch(mac="52:54:00:00:01:01"), name="rail1"))
+    third = rail(DeviceMatch(pci=B), name="rail2")
+    wanted = NodeIntent(1, "0.1.0", "pod", "", "node1", "su1", 1, (*rails, third))
+    found = bind(wanted, FACTS)
+    assert [one.ports[0].problem for one in found] == ["eth7 is a port of rail0 and of rail1"] * 2 + [""]
+    assert [one.netdev_name for one in found] == [None, None, "eth2"]
+    assert found[0].ports[0].pci == PCI[0]
+
+
+def test_two_rdma_ports_of_one_function_are_two_ports() -> None:
+    device = RdmaDevice("mlx5_9", pci=A, ports=(RdmaPort(1), RdmaPort(2)))
+    rails = tuple(
+        rail(name=f"ib{number}", transport="infiniband", ports=(PortIntent((DeviceMatch(pci=A),), number),))
+        for number in (1, 2)
+    )
+    wanted = NodeIntent(1, "0.1.0", "pod", "", "node1", "su1", 1, rails)
+    found = bind(wanted, NodeFacts(pci=PCI, netdevs=(), rdma=(device,)))
+    assert [(one.ports[0].problem, one.port.number) for one in found] == [("", 1), ("", 2)]

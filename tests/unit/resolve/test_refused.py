@@ -355,3 +355,63 @@ def test_a_thousand_hosts_take_linear_time() -> None:
 
     seconds(100)
     assert seconds(2000) < 20 * max(seconds(250), 0.001)
+
+
+@pytest.mark.parametrize(
+    "subnet",
+    ["224.0.1.0/24", "127.0.0.0/24", "0.0.0.0/24", "0.0.0.0/0", "fe80::/64", "::ffff:10.0.0.0/120", "ff05::/64"],
+)
+def test_a_subnet_of_another_use(subnet: str) -> None:
+    families = [6 if ":" in subnet else 4]
+    raw = changed(GOOD, ("addressing/families", families), ("units", {"su1": {"rail0": {"subnet": subnet}}}))
+    assert "fabric_spec.units.su1.rail0.subnet: hosts have no addresses of" in message(raw)
+
+
+@pytest.mark.parametrize("name", ["all", "default", "lo"])
+def test_a_rail_with_the_name_of_something_else(name: str) -> None:
+    assert "fabric_spec.rails[1].name: bonds and VLANs are named" in message(changed(GOOD, ("rails/1/name", name)))
+
+
+def test_no_rail_has_a_table_of_the_kernels() -> None:
+    raw = changed(GOOD, ("rails", [{"name": f"r{number}", "fabric": "ib"} for number in range(154)]))
+    assert "fabric_spec.rails: each rail may need a routing table, and there are 153" in message(raw)
+
+
+def test_no_rail_has_the_default_route() -> None:
+    raw = changed(GOOD, ("units/su1/rail0/aggregate", "0.0.0.0/0"))
+    assert "fabric_spec.units.su1.rail0.aggregate: a rail has no default route" in message(raw)
+
+
+EXTERNAL = changed(
+    GOOD,
+    ("addressing/mode", "external"),
+    ("rails/1/fabric", "data"),
+    ("units", {"su1": {}}),
+)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "expected"),
+    [
+        (("10.10.1.5/24", "10.10.1.5/24"), "rail0 and ib0 have the same address (found '10.10.1.5/24')"),
+        (("10.10.1.5/24", "10.10.1.6/16"), "its subnet overlaps 10.10.1.0/24 of rail0 (found '10.10.1.6/16')"),
+        (("10.10.1.5/16", "10.10.1.6/24"), "its subnet overlaps 10.10.0.0/16 of rail0 (found '10.10.1.6/24')"),
+        (("10.10.1.5/24", "127.0.0.1/8"), "hosts have no addresses of 127.0.0.0/8, the loopback"),
+    ],
+)
+def test_addresses_of_one_host(addresses: tuple[str, str], expected: str) -> None:
+    given_addresses = {"rail0": [addresses[0]], "ib0": [addresses[1]]}
+    assert expected in message(EXTERNAL, changed(VARIABLES, ("fabric_addresses", given_addresses)))
+
+
+def test_two_rails_of_one_subnet_are_told_apart_by_tables() -> None:
+    addresses = {"rail0": ["10.10.1.5/24"], "ib0": ["10.10.1.6/24"]}
+    rails = resolved(EXTERNAL, changed(VARIABLES, ("fabric_addresses", addresses))).rails
+    assert [rail.table for rail in rails] == [100, 101]
+
+
+def test_ipv6_is_spelled_as_the_kernel_does() -> None:
+    entry = {"subnet": "FD00:0::/64", "gateway": "FD00::0001", "aggregate": "FD00:0:0::/48"}
+    raw = changed(GOOD, ("addressing/families", [6]), ("units", {"su1": {"rail0": entry}}))
+    rail = resolved(raw).rails[0]
+    assert (rail.addresses, rail.gateways, rail.aggregates) == (("fd00::5/64",), ("fd00::1",), ("fd00::/48",))

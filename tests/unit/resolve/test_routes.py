@@ -148,3 +148,13 @@ def test_more_room_for_neighbours_is_good():
     name = "net.ipv4.neigh.default.gc_thresh1"
     assert [sysctls.good(name, "4096", {name: value}) for value in ("8192", "128")] == [True, False]
     assert sysctls.good(name, "4096", {}) is None
+
+
+@pytest.mark.parametrize("name", ["rp_filter", "arp_ignore", "arp_announce"])
+def test_what_is_no_number_is_not_known(name):
+    have = {sysctls.conf("ens1", name): "1", sysctls.conf("all", name): "0"}
+    for key in have:
+        for text in ("", "zz", "-1"):
+            assert sysctls.good(sysctls.conf("ens1", name), "2", {**have, key: text}) is None
+    limit = sysctls.neighbours(4, "gc_thresh1")
+    assert sysctls.good(limit, "4096", {limit: "zz"}) is None

@@ -212,3 +212,24 @@ def test_every_golden_input_fits_the_schema(case: str) -> None:
     check({"fabric_spec": data["spec"]})
     for entry in data["hosts"].values():
         check(entry["variables"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("name: pod", 'name: "pod\\n"'),
+        ("{name: rail0", '{name: "rail0\\n"'),
+        ("su1: {rail0:", 'su1: {"rail0\\n":'),
+        ('"0000:18:00.0"', '"0000:18:00.0\\n"'),
+        ("10.10.1.0/24", '"10.10.1.0/24\\n"'),
+    ],
+)
+def test_a_line_feed_at_the_end_is_seen(before: str, after: str) -> None:
+    assert before in GOOD
+    assert "\\Z" not in message(GOOD.replace(before, after, 1))
+
+
+@pytest.mark.parametrize("number", [".nan", ".inf", "-.inf"])
+def test_a_bound_that_holds_nothing_is_none(number: str) -> None:
+    text = GOOD.replace("  name: pod", f"  acceptance: {{bandwidth: {number}}}\n  name: pod")
+    assert message(text).startswith("fabric_spec.acceptance.bandwidth: a finite number is expected")

@@ -78,7 +78,7 @@ def test_counters_that_were_not_read_twice():
 
 
 def filtered(have, *states, netdev="enp1s0", rule="table inet filter: drop"):
-    ports = (("udp", 4791), ("tcp", 18515), ("tcp", 18600))
+    ports = (("udp", 4791), ("tcp", 18600), ("tcp", 18601))
     made = tuple(Filtered(netdev, "10.1.0.1/24", *ports[n], state, rule) for n, state in enumerate(states))
     return replace(have, firewall=Firewall("nftables", made))
 
@@ -86,11 +86,23 @@ def filtered(have, *states, netdev="enp1s0", rule="table inet filter: drop"):
 BLIND = Unread("nft -j list ruleset", "did not return", "firewall")
 ROWS = [
     row("rail.firewall", "pass", filtered(SOFT, "open", "open", "open"), soft=True),
-    row("rail.firewall", "fail", filtered(SOFT, "closed", "open", "open"), "UDP 4791", "drop", soft=True),
-    row("rail.firewall", "warn", filtered(HARD, "closed", "open", "closed"), "TCP 18600", "does not pass this filter"),
-    row("rail.firewall", "unknown", filtered(SOFT, "unknown", "open", "open"), "depends on", soft=True),
+    row("rail.firewall", "fail", filtered(SOFT, "closed", "open"), "UDP 4791", "drop", soft=True),
+    row("rail.firewall", "warn", filtered(HARD, "closed", "closed"), "TCP 18600", "does not pass this filter"),
+    row("rail.firewall", "unknown", filtered(SOFT, "unknown", "open"), "depends on", soft=True),
     # What is said of another netdev is nothing about this one.
     row("rail.firewall", "unknown", filtered(SOFT, "open", netdev="enp2s0"), soft=True, name="elsewhere"),
+    # Each rail has a test port of its own: another rail's may be closed here, and opens nothing here.
+    row("rail.firewall", "pass", filtered(SOFT, "open", "open", "closed"), soft=True, name="other-port"),
+    row(
+        "rail.firewall",
+        "fail",
+        filtered(SOFT, "open", "open", "closed", netdev="enp2s0"),
+        "TCP 18601",
+        soft=True,
+        rail="rail1",
+        name="second",
+    ),
+    row("rail.firewall", "unknown", filtered(SOFT, "open"), "nothing about", soft=True, name="port-not-asked"),
     row("rail.firewall", "unknown", replace(SOFT, unread=(BLIND,)), "did not return", soft=True, name="unread"),
 ]
 

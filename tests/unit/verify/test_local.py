@@ -15,11 +15,13 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.fac
     Service,
     Unread,
 )
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import ibstat
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.address import gid_of
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.host import current
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.local import check_local, judge_node
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import roots
 
+from tests.unit.cases import case as field_case
 from tests.unit.fakes import FakePort
 from tests.unit.verify import nodes
 
@@ -109,6 +111,35 @@ CASES = [
     case("rail.link", "unknown", nodes.port(SOFT, state=None), name="no-state"),
     case("rail.link", "unknown", replace(SOFT, netdevs=None), name="no-netdevs"),
     case("rail.link", "fail", nodes.port(HARD, state="INIT"), "subnet manager", soft=False, name="ib", **ib_rail()),
+    # The cable is good, or the physical state were another: nobody runs a subnet manager.
+    case(
+        "rail.link",
+        "fail",
+        nodes.port(HARD, state="DOWN", lid=None, sm_lid=0),
+        "no subnet manager",
+        soft=False,
+        name="no-sm",
+        **ib_rail(),
+    ),
+    case(
+        "rail.link",
+        "fail",
+        nodes.port(HARD, state="INIT", lid=38, sm_lid=13),
+        "the last one known had LID 13",
+        soft=False,
+        name="sm-went",
+        **ib_rail(),
+    ),
+    case(
+        "rail.link",
+        "fail",
+        nodes.port(HARD, state="DOWN", physical_state="Polling", lid=None, sm_lid=0),
+        "physical state is Polling",
+        "Check cable",
+        soft=False,
+        name="ib-cable",
+        **ib_rail(),
+    ),
     # The link below is what it was: the VLAN device is the matter of rail.vlan.
     case("rail.link", "pass", SOFT, name="no-vlan", **one_rail(vlan=7)),
     case("rail.rate", "pass", HARD, "4 lane(s)", soft=False),
@@ -330,6 +361,15 @@ def test_intent_against_the_controllers(own, state, cause):
 def test_a_node_without_intent_alone_cannot_be_judged():
     findings = judge_node("node1", IntentError("no intent yet", "/etc/x"), None, SOFT)
     assert [(item.rule, item.state) for item in findings] == [("intent.current", "unknown"), ("host.probe", "pass")]
+
+
+def test_the_field_case_of_a_good_cable_without_a_subnet_manager():
+    ports = ibstat.parse(field_case("ibstat/bf3-down-linkup-no-sm.txt"))[0].ports
+    facts = replace(HARD, rdma=(replace(HARD.rdma[0], ports=ports), *HARD.rdma[1:]))
+    findings = judge_node("node1", nodes.intent(soft=False, **ib_rail()), None, facts)
+    (found,) = [item for item in findings if item.rule == "rail.link"]
+    assert (found.state, found.cause.partition(":")[0]) == ("fail", "no subnet manager")
+    assert "cable" not in found.remedy
 
 
 def test_an_old_intent_explains_only_what_it_asks_for():

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.finding import PairResult
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Acceptance
@@ -80,6 +82,63 @@ def test_leaf_of_lost_packets():
     (root,) = [item for item in found if item.rule == "fabric.leaf_mtu"]
     assert (root.device, root.rail, root.expected) == ("leaf0", "rail0", "MTU 4300 on every port")
     assert {item.caused_by for item in found if item.state == "fail" and item is not root} == {root.key}
+
+
+def speeds(count, *slow, ring=False):
+    """Bandwidths of a cluster: too little where one of the nodes ``slow`` takes part, or for a pair that is named."""
+    found = []
+    for a in range(1, count + 1):
+        for b in [a % count + 1] if ring else range(1, count + 1):
+            if a != b:
+                bad = any({a, b} & {one} if isinstance(one, int) else {a, b} == set(one) for one in slow)
+                value = 200.0 if bad else 390.0
+                rail = "rail0"
+                found.append(PairResult("bandwidth", f"node{a}", f"node{b}", rail, rail, expected=360.0, value=value))
+    return tuple(found)
+
+
+def slow_roots(count, *slow, ring=False):
+    found = judge(nodes.cluster(*range(1, count + 1)), speeds(count, *slow, ring=ring), "2026-01-01")
+    return found, [item for item in found if item.state != "pass" and item.caused_by is None]
+
+
+@pytest.mark.rule("fabric.slow_rail", "fail")
+@pytest.mark.parametrize(("count", "ring"), [(3, False), (4, True), (6, False)])
+def test_a_node_that_is_slow_with_everyone_is_one_root(count, ring):
+    found, (root,) = slow_roots(count, 2, ring=ring)
+    assert root.key.partition(">")[0] == "fabric.slow_rail@node2/rail0"
+    assert ("leaf0" in root.cause, root.expected, "200 Gbit/s" in root.found) == (True, "at least 360 Gbit/s", True)
+    below = [item for item in found if item.caused_by == root.key]
+    assert {item.rule for item in below} == {"pair.bandwidth"}
+    assert all("node2" in (item.host, item.peer) for item in below)
+
+
+def test_two_slow_nodes_are_two_roots():
+    _found, roots = slow_roots(6, 2, 5)
+    assert [root.key.partition(">")[0] for root in roots] == [f"fabric.slow_rail@node{n}/rail0" for n in (2, 5)]
+
+
+@pytest.mark.parametrize(
+    ("count", "slow", "ring"),
+    [
+        (2, (2,), False),  # one pair: which end is slow, nothing tells
+        (4, ((1, 2),), False),  # both are well with others: it is the way between them
+        (3, (1, 2, 3), False),  # all are slow with all: the leaf, or the acceptance
+        (5, ((1, 2), (1, 3)), False),  # slow with two, and well with the others
+    ],
+)
+def test_pairs_that_no_single_node_explains_stay_roots(count, slow, ring):
+    _found, roots = slow_roots(count, *slow, ring=ring)
+    assert {root.rule for root in roots} == {"pair.bandwidth"}
+
+
+def test_a_failure_that_is_not_slowness_is_no_slow_rail():
+    results = tuple(
+        replace(item, value=None, error="retry exceeded", reason="rdma") if "node2" in (item.host, item.peer) else item
+        for item in speeds(4)
+    )
+    found = judge(nodes.cluster(1, 2, 3, 4), results, "2026-01-01")
+    assert [item for item in found if item.rule == "fabric.slow_rail"] == []
 
 
 def test_a_probe_that_states_no_path_is_not_judged_by_it():

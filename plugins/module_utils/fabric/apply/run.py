@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Callable, Mapping, Optional
@@ -11,7 +12,7 @@ from typing import Callable, Mapping, Optional
 from ..errors import ApplyError, FabricError, MissingError
 from ..model.plan import Action, Plan, RemoveFile, Run, Step, WriteFile
 from ..ports import Port
-from ..records import dataclass
+from ..records import dataclass, replace
 
 MARKS = "/run/railwright"
 KERNEL = "/sys/"
@@ -82,14 +83,14 @@ def _converge(port: Port, planner: Planner, guard: Callable[[Plan], None], timer
     plan = planner(False)
     mark = f"{MARKS}/unsettled-{plan.concern}"
     if port.exists(mark):
-        plan = planner(True)
+        plan = _with_owed(planner(True), port.read(mark))
     guard(plan)
     if not plan.steps:
         port.remove(mark)
         return plan
     work = _Work(port, plan)
     watch.arm(plan, work.backups)
-    port.write(mark, "".join(f"{step}\n" for step in plan.steps), 0o600)
+    port.write(mark, _marked(plan), 0o600)
     try:
         for step in plan.steps:
             work.taken.append(step)
@@ -107,6 +108,37 @@ def _converge(port: Port, planner: Planner, guard: Callable[[Plan], None], timer
         raise ApplyError(f"{error}. {said}", plan.concern) from error
     port.remove(mark)
     return plan
+
+
+def _marked(plan: Plan) -> str:
+    """What a run that ends before its time owes the node: the subjects that it touches, and how they settle."""
+    subjects = {step.subject: step.disruptive for step in plan.steps if step.disruptive}
+    settle = [[list(action.argv), action.timeout] for action in plan.settle if isinstance(action, Run)]
+    return json.dumps({"steps": [str(step) for step in plan.steps], "disrupts": subjects, "settle": settle}) + "\n"
+
+
+def _with_owed(plan: Plan, mark: str) -> Plan:
+    """The plan of a run after one that was interrupted, with what that one owes and this one would not do.
+
+    Nothing may be left to plan: of a rail that is no more, the file may be gone, and its link still as it was. That a
+    netdev of then is no more is no failure.
+    """
+    try:
+        found = json.loads(mark)
+        again = [Run(tuple(argv), timeout, tuple(range(256))) for argv, timeout in found["settle"]]
+        subjects = dict(found["disrupts"])
+    except (ValueError, TypeError, KeyError):
+        return plan
+    known = {action.argv for action in plan.settle if isinstance(action, Run)}
+    owed = tuple(action for action in again if action.argv not in known)
+    if not owed:
+        return plan
+    gone = {subject: why for subject, why in subjects.items() if subject not in {step.subject for step in plan.steps}}
+    steps = [
+        Step(subject, "settings in force", "unknown after an interrupted run", "yes", disruptive=why)
+        for subject, why in (gone or ({} if plan.steps else {"node": None})).items()
+    ]
+    return replace(plan, steps=(*plan.steps, *steps), settle=(*plan.settle, *owed))
 
 
 def _look_again(planner: Planner, timer: Timer, watch: Watch) -> tuple[Step, ...]:

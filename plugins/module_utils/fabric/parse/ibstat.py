@@ -8,7 +8,7 @@ import re
 from typing import Any, Sequence
 
 from ..model.facts import RdmaDevice, RdmaPort
-from .text import LINK_LAYERS, PHYSICAL_STATES, guid, lid, numbered, soft_name, whole_number, wrong
+from .text import LINK_LAYERS, PHYSICAL_STATES, guid, is_cut, lid, numbered, soft_name, whole_number, wrong
 
 TOOL = "ibstat"
 _CA = re.compile(r"CA '([^']+)'")
@@ -16,6 +16,7 @@ _PORT = re.compile(r"\s+Port (\d{1,3}):")
 _FIELD = re.compile(r"\s+([A-Za-z ]+): *(.*)")
 _STATES = {"Down": "DOWN", "Initializing": "INIT", "Armed": "ARMED", "Active": "ACTIVE"}
 _PHYSICAL = {word.replace(" ", ""): word for word in PHYSICAL_STATES.values()}
+_LIDS = {"Base lid": "lid", "SM lid": "sm_lid"}
 _RATE = re.compile(r"(\d{1,6}(?:\.\d)?)(?: \(FDR10\))?")
 
 
@@ -35,6 +36,8 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
             devices[-1][1].append({"number": int(port.group(1))})
         elif devices and pair:
             device, ports = devices[-1]
+            if pair.group(1) in _LIDS and is_cut(text, number):
+                continue
             if ports:
                 _take_port(ports[-1], pair.groups(), number, line)
             else:
@@ -70,8 +73,8 @@ def _take_port(port: dict[str, Any], pair: Sequence[str], number: int, line: str
         if match is None:
             raise wrong(TOOL, number, line, "no rate in Gbit/s")
         port["rate_gbps"] = float(match.group(1))
-    elif key in ("Base lid", "SM lid"):
-        port["lid" if key == "Base lid" else "sm_lid"] = lid(whole_number(TOOL, number, line, value))
+    elif key in _LIDS:
+        port[_LIDS[key]] = lid(whole_number(TOOL, number, line, value))
     elif key == "Link layer":
         if value not in LINK_LAYERS:
             raise wrong(TOOL, number, line, "no known link layer")

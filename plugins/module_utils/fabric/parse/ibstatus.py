@@ -10,10 +10,11 @@ from typing import Any
 from ..errors import ParseError
 from ..model.facts import RdmaDevice, RdmaPort
 from . import sysfs
-from .text import lid, numbered, soft_name, whole_number, wrong
+from .text import is_cut, numbered, soft_name, wrong
 
 TOOL = "ibstatus"
 _HEAD = re.compile(r"Infiniband device '([^']+)' port (\d{1,3}) status:")
+_LIDS = {"base lid": "lid", "sm lid": "sm_lid"}
 _FIELD = re.compile(r"\s+([a-z_ ]+):\s*(.*)")
 
 
@@ -28,6 +29,8 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
         if head:
             blocks.append((head.group(1), {"number": int(head.group(2))}))
         elif pair:
+            if pair.group(1) in _LIDS and is_cut(text, number):
+                continue
             if not blocks:
                 blocks.append(("", {"number": 0}))
             _take(blocks[-1][1], pair.group(1), pair.group(2), number, line)
@@ -51,7 +54,7 @@ def _take(port: dict[str, Any], key: str, value: str, number: int, line: str) ->
             port["rate_gbps"], port["lanes"] = sysfs.rate(value)
         elif key == "link_layer":
             port["link_layer"] = sysfs.link_layer(value)
-        elif key in ("base lid", "sm lid"):
-            port["lid" if key == "base lid" else "sm_lid"] = lid(whole_number(TOOL, number, line, value, 16))
+        elif key in _LIDS:
+            port[_LIDS[key]] = sysfs.lid(value)
     except ParseError as error:
         raise wrong(TOOL, number, line, error.message) from None

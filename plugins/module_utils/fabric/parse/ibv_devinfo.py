@@ -14,6 +14,7 @@ from .text import (
     STATES,
     gid,
     guid,
+    is_cut,
     is_zero,
     lid,
     numbered,
@@ -85,7 +86,7 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
         elif not devices:
             if not line.startswith(("libibverbs:", "No IB devices found")):
                 raise wrong(TOOL, number, line, "the first device must begin with 'hca_id:'")
-        elif match:
+        elif match and not (match.group(1) in ("port_lid", "sm_lid") and is_cut(text, number)):
             _take(devices[-1], match.group(1), match.group(2), number, line)
     return tuple(device.done() for device in devices)
 

@@ -30,7 +30,10 @@ from .filters import (
 from .text import numbered, wrong
 
 TOOL = "iptables-save"
-# Where packets to this machine pass, by table; nat only translates.
+_TABLES = ("filter", "nat", "mangle", "raw", "security")
+_BUILT_IN = ("PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING")
+_POLICIES = ("ACCEPT", "DROP", "QUEUE", "-")
+# Where packets to this machine pass; nat only translates.
 _HOOKS = {"PREROUTING": "prerouting", "INPUT": "input"}
 _VERDICTS = {"ACCEPT": ACCEPT, "DROP": DROP, "REJECT": DROP, "RETURN": RETURN, "QUEUE": UNKNOWN, "NFQUEUE": UNKNOWN}
 _IDLE = ("LOG", "NFLOG", "ULOG", "MARK", "CONNMARK", "CT", "NOTRACK", "TRACE", "TCPMSS", "DSCP", "TOS", "CLASSIFY")
@@ -59,13 +62,19 @@ def parse(text: str, family: str = "ip") -> tuple[Chain, ...]:
             continue
         if line.startswith("*"):
             table = line[1:]
+            if table not in _TABLES:
+                raise wrong(TOOL, number, line, "no table that iptables has")
         elif not table:
             raise wrong(TOOL, number, line, "a line before the first table")
         elif line.startswith(":") and len(line.split()) > 1:
             name, policy = line[1:].split()[:2]
+            if policy not in _POLICIES or (policy != "-" and name not in _BUILT_IN):
+                raise wrong(TOOL, number, line, "no chain with a policy that iptables has")
             heads[table, name] = policy
         elif line.startswith(("-A ", "[")):
             rule, chain = _rule(line, number, family, table, {name for place, name in heads if place == table})
+            if (table, chain) not in heads:
+                raise wrong(TOOL, number, line, f"a rule of chain {chain}, which is not there")
             if rule is not None:
                 rules.setdefault((table, chain), []).append(rule)
         else:

@@ -31,6 +31,13 @@ from .text import parse_json, wrong
 
 TOOL = "nft"
 HOOKS = ("ingress", "prerouting", "input")
+# All that nft(8) has; a word that is none of them is damage, and what it belongs to could be anything.
+_WORDS = {
+    "family": ("ip", "ip6", "inet", "arp", "bridge", "netdev"),
+    "hook": ("", *HOOKS, "forward", "output", "postrouting", "egress"),
+    "type": ("filter", "nat", "route"),
+    "policy": ("accept", "drop"),
+}
 _VERDICTS = {"accept": ACCEPT, "drop": DROP, "reject": DROP, "return": RETURN, "jump": JUMP, "goto": GOTO}
 # Statements that leave a packet where it is. What is in neither list makes a rule one that may not match.
 _IDLE = ("counter", "log", "comment", "mangle", "notrack", "ct helper", "ct timeout", "meter", "set", "map")
@@ -57,6 +64,9 @@ def parse(text: str) -> tuple[Chain, ...]:
                 chains[place] = value
             else:
                 rules.setdefault(place, []).extend(_rules(place, value, number))
+    for place in rules:
+        if place not in chains:
+            raise wrong(TOOL, 1, " ".join(place), "a rule of a chain that is not there")
     return tuple(_chain(place, value, rules.get(place, [])) for place, value in chains.items())
 
 
@@ -64,6 +74,9 @@ def _place(value: Any, name: str, number: int) -> tuple[str, str, str]:
     names = [value.get(key) if isinstance(value, dict) else None for key in ("family", "table", name)]
     if not all(isinstance(word, str) for word in names):
         raise wrong(TOOL, number, str(value), f"no family, table and {name}")
+    for key, words in _WORDS.items():
+        if key in value and value[key] not in words:
+            raise wrong(TOOL, number, str(value[key]), f"no {key} that nft has")
     return str(names[0]), str(names[1]), str(names[2])
 
 

@@ -41,6 +41,11 @@ def numbered(text: str) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip()
 
 
+def is_cut(text: str, number: int) -> bool:
+    """Whether line ``number`` is the text's last and lacks its newline: of a number there, digits may be missing."""
+    return text.count("\n") == number - 1
+
+
 def whole_number(tool: str, number: int, line: str, text: str, base: int = 10) -> int:
     """An integer of ASCII digits; ``base`` 16 takes a leading ``0x``."""
     digits = text.lower()

@@ -8,23 +8,29 @@ test do not.
 
 from __future__ import annotations
 
-from typing import Mapping, Optional
+import json
+from typing import Iterable, Mapping, Optional
 
 from ..errors import MissingError, ReadError
 from ..model.base import Model
 from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent, RailIntent
-from ..model.plan import Plan, Run, Step
+from ..model.plan import Plan, Run, Step, WriteFile
 from ..ports import Port
 from ..probe.collect import Reader
 from ..probe.firewall import firewall
 from ..probe.system import CGROUPS
-from ..records import dataclass, field
+from ..records import dataclass, field, replace
 from ..resolve.bind import bind
-from ..resolve.derive import FIRST_TEST_PORT, ROCE_PORT
+from ..resolve.openings import openings
 from .files import read_files
 
 FIREWALLD, UFW = "firewalld", "ufw"
+# firewalld's rules have no room for a mark, so what was opened in it is written down; ufw's have a comment, which it
+# keeps in hexadecimal (ufw/common.py).
+RECORD = "/var/lib/railwright/firewalld.json"
+MARK = "railwright"
+_MARKED = f"comment={MARK.encode().hex()}"
 _UFW_CONF, _UFW_RULES, _UFW_RULES6 = "/etc/ufw/ufw.conf", "/etc/ufw/user.rules", "/etc/ufw/user6.rules"
 
 
@@ -33,14 +39,15 @@ class FirewallState(Model):
     """The firewall that runs, and what it holds already.
 
     ``zones`` are firewalld's by netdev, ``now`` and ``later`` its rich rules by zone, in force and at the next start.
-    ``rules`` are the lines of ufw's files. ``closed`` is what filters that nobody manages keep out: netdev, protocol,
-    port, and the rule.
+    ``made`` are the rules that Railwright added: zone, address and rule. ``rules`` are the lines of ufw's files.
+    ``closed`` is what filters that nobody manages keep out: netdev, protocol, port, and the rule.
     """
 
     backend: Optional[str] = None
     zones: Mapping[str, str] = field(default_factory=dict)
     now: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     later: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    made: tuple[tuple[str, str, str], ...] = ()
     rules: tuple[str, ...] = ()
     closed: tuple[tuple[str, str, int, str], ...] = ()
 
@@ -65,7 +72,10 @@ def read_firewall(port: Port, intent: NodeIntent, facts: NodeFacts) -> FirewallS
 
 
 def plan_firewall(intent: NodeIntent, facts: NodeFacts, state: FirewallState) -> Plan:
-    """Openings that are missing, for the rails' own addresses (firewalld) or netdevs (ufw) and nothing else."""
+    """Openings that are missing, for the rails' own addresses (firewalld) or netdevs (ufw) and nothing else.
+
+    Those of rails that the intent no longer has go again; only what Railwright itself opened, and marked or wrote down.
+    """
     steps: list[Step] = []
     notes: list[str] = []
     for netdev, rail in _rails(intent, facts).items():
@@ -75,13 +85,12 @@ def plan_firewall(intent: NodeIntent, facts: NodeFacts, state: FirewallState) ->
             steps += _ufw(netdev, rail, state)
         else:
             notes += _closed(netdev, rail, state)
-    undo = tuple(_closing(action) for step in steps for action in step.actions if isinstance(action, Run))
+    if state.backend == FIREWALLD:
+        steps = _recorded([*steps, *_stale_firewalld(intent, state)], state)
+    elif state.backend == UFW:
+        steps += _stale_ufw(intent, facts, state)
+    undo = tuple(_opposite(action) for step in steps for action in step.actions if isinstance(action, Run))
     return Plan("network", tuple(steps), (), tuple(notes), undo)
-
-
-def openings(rail: RailIntent) -> tuple[tuple[str, int], ...]:
-    """Protocols and ports that a rail's peers send to."""
-    return ("udp", ROCE_PORT), ("tcp", FIRST_TEST_PORT + rail.index)
 
 
 def _closed(netdev: str, rail: RailIntent, state: FirewallState) -> list[str]:
@@ -107,11 +116,22 @@ def _rails(intent: NodeIntent, facts: NodeFacts) -> dict[str, RailIntent]:
 def _read_firewalld(port: Port, netdevs: list[str]) -> FirewallState:
     default = _told(port, "--get-default-zone")
     zones = {netdev: _told(port, f"--get-zone-of-interface={netdev}", "no zone") or default for netdev in netdevs}
-    now, later = {}, {}
-    for zone in sorted(set(zones.values())):
-        now[zone] = tuple(_told(port, f"--zone={zone}", "--list-rich-rules").splitlines())
-        later[zone] = tuple(_told(port, "--permanent", f"--zone={zone}", "--list-rich-rules").splitlines())
-    return FirewallState(FIREWALLD, zones, now, later)
+    made, now, later = _made(port), {}, {}
+    for zone in sorted({*zones.values(), *(zone for zone, _address, _rule in made)}):
+        # A zone of an earlier spec may be gone by now, and its rules with it.
+        asked = (f"--zone={zone}", "--list-rich-rules", "INVALID_ZONE")
+        now[zone] = tuple(_told(port, *asked).splitlines())
+        later[zone] = tuple(_told(port, "--permanent", *asked).splitlines())
+    return FirewallState(FIREWALLD, zones, now, later, made)
+
+
+def _made(port: Port) -> tuple[tuple[str, str, str], ...]:
+    """What is written down; a record that is damaged proves nothing, so it is none."""
+    try:
+        entries = json.loads(port.read(RECORD))
+        return tuple((str(zone), str(address), str(rule)) for zone, address, rule in entries)
+    except (MissingError, ValueError, TypeError):
+        return ()
 
 
 def _told(port: Port, *words: str) -> str:
@@ -136,16 +156,10 @@ def _firewalld(netdev: str, rail: RailIntent, state: FirewallState) -> list[Step
         for protocol, number in openings(rail):
             target = f'family="{family}" destination address="{address.partition("/")[0]}"'
             rule = f'rule {target} port port="{number}" protocol="{protocol}" accept'
-            add = ("firewall-cmd", f"--zone={zone}", f"--add-rich-rule={rule}")
-            missing = [
-                argv
-                for held, argv in ((state.now, add), (state.later, (add[0], "--permanent", *add[1:])))
-                if rule not in held.get(zone, ())
-            ]
+            missing = _rich(zone, f"--add-rich-rule={rule}", [rule not in at.get(zone, ()) for at in _times(state)])
             if missing:
-                actions = tuple(Run(argv) for argv in missing)
                 setting = f"firewalld, zone {zone}, {protocol} {number} to {address}"
-                steps.append(Step(rail.name, setting, "closed", "open", actions))
+                steps.append(Step(rail.name, setting, "closed", "open", missing))
     return steps
 
 
@@ -158,14 +172,85 @@ def _ufw(netdev: str, rail: RailIntent, state: FirewallState) -> list[Step]:
         tuples = [f"### tuple ### allow {protocol} {number} {every} any {every} in_{netdev}" for every in anywhere]
         if all(any(line.startswith(wanted) for line in state.rules) for wanted in tuples):
             continue
-        argv = ("ufw", "allow", "in", "on", netdev, "to", "any", "port", str(number), "proto", protocol)
-        steps.append(Step(rail.name, f"ufw, {protocol} {number} in on {netdev}", "closed", "open", (Run(argv),)))
+        action = Run(("ufw", *_words(netdev, protocol, str(number)), "comment", MARK))
+        steps.append(Step(rail.name, f"ufw, {protocol} {number} in on {netdev}", "closed", "open", (action,)))
     return steps
 
 
-def _closing(action: Run) -> Run:
-    """The opposite of an opening."""
+def _words(netdev: str, protocol: str, number: str) -> tuple[str, ...]:
+    return ("allow", "in", "on", netdev, "to", "any", "port", number, "proto", protocol)
+
+
+def _times(state: FirewallState) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+    return state.now, state.later
+
+
+def _rich(zone: str, option: str, due: Iterable[bool]) -> tuple[Run, ...]:
+    """firewall-cmd(1) for now and for the next start, where each is due."""
+    words = ((), ("--permanent",))
+    return tuple(Run(("firewall-cmd", *when, f"--zone={zone}", option)) for when, wanted in zip(words, due) if wanted)
+
+
+def _stale_firewalld(intent: NodeIntent, state: FirewallState) -> list[Step]:
+    """Rules of ours for addresses that no rail has any more."""
+    kept = {address.partition("/")[0] for rail in intent.rails for address in rail.addresses}
+    steps = []
+    for zone, address, rule in state.made:
+        held = [rule in at.get(zone, ()) for at in _times(state)]
+        if address not in kept and any(held):
+            actions = _rich(zone, f"--remove-rich-rule={rule}", held)
+            steps.append(
+                Step(address, f"firewalld, zone {zone}, {rule}", "open for an earlier spec", "closed", actions)
+            )
+    return steps
+
+
+def _recorded(steps: list[Step], state: FirewallState) -> list[Step]:
+    """The steps, the last one with the record of what stands afterwards."""
+    held = {(zone, rule) for at in _times(state) for zone, rules in at.items() for rule in rules}
+    made = dict.fromkeys(entry for entry in state.made if (entry[0], entry[2]) in held)
+    for step in steps:
+        runs = [action for action in step.actions if isinstance(action, Run)]
+        zone, option = runs[0].argv[-2:]
+        name, rule = option.split("=", 1)
+        address = rule.partition('destination address="')[2].partition('"')[0]
+        entry = (zone.partition("=")[2], address, rule)
+        if name == "--remove-rich-rule":
+            made.pop(entry, None)
+        elif len(runs) > 1:  # one that stood there already, now or later, is somebody else's
+            made[entry] = None
+    if not steps or tuple(made) == state.made:
+        return steps
+    record = WriteFile(RECORD, json.dumps(list(made)) + "\n", 0o600)
+    return [*steps[:-1], replace(steps[-1], actions=(*steps[-1].actions, record))]
+
+
+def _stale_ufw(intent: NodeIntent, facts: NodeFacts, state: FirewallState) -> list[Step]:
+    """Rules with our mark on netdevs that no rail has any more; while a rail's netdev is not known, none is stale."""
+    names = [rail.netdev_name for rail in bind(intent, facts)]
+    if None in names:
+        return []
+    steps: dict[tuple[str, ...], Step] = {}
+    for line in state.rules:
+        words = line.split()
+        # ### tuple ### allow udp 4791 0.0.0.0/0 any 0.0.0.0/0 in_ens4 comment=…
+        if len(words) != 11 or words[:4] != ["###", "tuple", "###", "allow"] or words[10] != _MARKED:
+            continue
+        protocol, number, netdev = words[4], words[5], words[9].partition("in_")[2]
+        if netdev and netdev not in names:
+            action = Run(("ufw", "delete", *_words(netdev, protocol, number)))
+            setting = f"ufw, {protocol} {number} in on {netdev}"
+            steps[action.argv] = Step(netdev, setting, "open for an earlier spec", "closed", (action,))
+    return list(steps.values())
+
+
+def _opposite(action: Run) -> Run:
+    """What takes an action back: closes what it opened, and the other way round."""
+    if action.argv[:2] == ("ufw", "delete"):
+        return Run(("ufw", *action.argv[2:], "comment", MARK), action.timeout, (0, 1))
     if action.argv[0] == "ufw":
-        return Run(("ufw", "delete", *action.argv[1:]), action.timeout, (0, 1))
-    argv = tuple(word.replace("--add-rich-rule=", "--remove-rich-rule=") for word in action.argv)
-    return Run(argv, action.timeout, tuple(range(256)))
+        return Run(("ufw", "delete", *action.argv[1:-2]), action.timeout, (0, 1))
+    *words, option = action.argv
+    name, rule = option.split("=", 1)
+    other = "--remove-rich-rule" if name == "--add-rich-rule" else "--add-rich-rule"
+    return Run((*words, f"{other}={rule}"), action.timeout, tuple(range(256)))

@@ -44,17 +44,21 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
                 devices.setdefault(name, gone)
         if not devices:
             return
-        from ..parse.rdma_resource import parse_users  # noqa: PLC0415 - rarely needed
+        from ..parse.rdma_resource import parse_counts, parse_users  # noqa: PLC0415 - rarely needed
 
         reader = Reader(port)
         users = reader.tool(("rdma", "-j", "resource", "show", "qp"), parse_users, "rdma")
-        if users is None:
+        counts = reader.tool(("rdma", "-j", "resource", "show"), parse_counts, "rdma") if users is not None else None
+        if users is None or counts is None:
             why = reader.unread[0]
             raise _refused(
                 f"whether {', '.join(sorted(devices))} is in use cannot be told: {why.source}: {why.reason}",
                 devices.values(),
             )
         used = [f"{device} by {', '.join(users[device])}" for device in devices if device in users]
+        # A job that has opened a device and is not yet connected: NCCL makes its queue pairs when it first needs them.
+        opened = {device: counts.get(device, {}).get("ctx", 0) for device in devices if device not in users}
+        used += [f"{device} by {count} process(es) that opened it" for device, count in opened.items() if count]
         if used:
             raise _refused(f"a change would interrupt jobs: {'; '.join(used)}", devices.values())
 

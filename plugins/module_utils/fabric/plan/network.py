@@ -109,11 +109,11 @@ class _Work:
         anew = made_anew(links)
         made = {step.setting for step in anew}
         links = _without(links, {link.name for link in links if f"{link.kind} {link.name}" in made})
-        found: list[Step] = []
+        # What goes is known by the files that made it: a run that ends in between must find them as they were.
+        found = [*self._replaced(files, links), *anew]
         for file in files:
             step = file_step(self.node.files, file, name, f"file {file.path}", _words(links))
             found += [step] if step is not None else []
-        found += [*anew, *self._replaced(files, links)]
         found += [step for step in live_steps(links) if step.setting not in made]
         routes = route_steps(links, self.facts)
         found += [step for step in routes if not step.actions]
@@ -163,7 +163,7 @@ class _Work:
             before = "of an earlier state of the rail" if name in rails else "a rail of an earlier spec"
             gone = [netdev for netdev in about if netdev.name not in ours and netdev.kind in (BOND, VLAN)]
             deletes = tuple(delete(netdev.name) for netdev in gone if netdev.name not in self.gone)
-            self.steps.append(Step(name, f"file {path}", before, "", (RemoveFile(path), *deletes), RECONFIGURE))
+            self.steps.append(Step(name, f"file {path}", before, "", (*deletes, RemoveFile(path)), RECONFIGURE))
             self.gone.update((netdev.name, netdev) for netdev in about if netdev.name not in ours)
             for link in self.links:
                 if any(netdev.name == link.name for netdev in about):

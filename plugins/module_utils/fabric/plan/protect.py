@@ -21,12 +21,7 @@ def refuse_links(links: tuple[Link, ...], facts: NodeFacts) -> None:
         cut = carries_management(link.netdev, facts) if link.netdev is not None else []
         cut = cut or [name for name in (link.name, link.master, link.lower) if name in facts.management]
         if cut:
-            raise RefusedError(
-                f"{link.rail} is on {link.name}, and {cut[0]} carries the node's management or its default route",
-                f"rail {link.rail}",
-                link.name,
-                "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
-            )
+            raise _on_management(link.rail, link.name, cut[0])
         other = known.get(link.name)
         if other is not None and link.netdev is None:
             raise RefusedError(
@@ -47,6 +42,25 @@ def refuse_links(links: tuple[Link, ...], facts: NodeFacts) -> None:
                         address,
                         "Give the rail another subnet",
                     )
+
+
+def refuse_management(rail: str, netdev: Netdev, facts: NodeFacts) -> None:
+    """Nothing, when the netdev of a rail does not carry the management.
+
+    :raises RefusedError: when it does.
+    """
+    cut = carries_management(netdev, facts)
+    if cut:
+        raise _on_management(rail, netdev.name, cut[0])
+
+
+def _on_management(rail: str, name: str, cut: str) -> RefusedError:
+    return RefusedError(
+        f"{rail} is on {name}, and {cut} carries the node's management or its default route",
+        f"rail {rail}",
+        name,
+        "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
+    )
 
 
 def carries_management(netdev: Netdev, facts: NodeFacts) -> list[str]:

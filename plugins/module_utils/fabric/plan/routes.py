@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..errors import ReadError
+from ..errors import ReadError, RefusedError
 from ..model.facts import NodeFacts, Route, RoutingRule
 from ..model.network import Link
 from ..model.plan import Run, Step
 from ..resolve.derive import rule_priority
-from ..resolve.prefix import family, host, network, numbers
+from ..resolve.prefix import family, holds, host, network, numbers
 from ..resolve.routes import MAIN
 
 # What the kernel gives an IPv6 route without a metric, and a prefix that comes with an address (IP6_RT_PRIO_USER and
@@ -34,6 +34,7 @@ def route_steps(links: tuple[Link, ...], facts: NodeFacts) -> list[Step]:
         raise ReadError("routes and rules of the node could not be read", "routes")
     steps: list[Step] = []
     tables = {route.table for route in top.routes if route.table != MAIN}
+    _refuse_management(top, tables, facts)
     have = tuple(route for route in facts.routes or () if not _unsettled(route, top))
     for route in top.routes:
         if not _unsettled(route, top) and not any(_same(route, other) for other in have):
@@ -51,6 +52,27 @@ def route_steps(links: tuple[Link, ...], facts: NodeFacts) -> list[Step]:
         if (rule.table in tables or rule.priority in priorities) and rule not in top.rules:
             steps.append(Step(top.rail, f"rule {rule.priority}", rule_text(rule), "", (_no_rule(rule),)))
     return steps
+
+
+def _refuse_management(top: Link, tables: set[int], facts: NodeFacts) -> None:
+    """Nothing, when no rule sends the management to the rail's own tables, or has the priority of theirs.
+
+    :raises RefusedError: when one does: it would be taken away, and what is in the table as well.
+    """
+    nics = [netdev for netdev in facts.netdevs or () if netdev.name in facts.management]
+    own = [address.partition("/")[0] for netdev in nics for address in netdev.addresses]
+    priorities = {rule_priority(table) for table in tables}
+    for rule in facts.rules or ():
+        if rule.table not in tables and rule.priority not in priorities:
+            continue
+        words = {word for selector in rule.selectors for word in selector.split()}
+        if words & set(facts.management) or any(holds(rule.source, address) for address in own if rule.source):
+            raise RefusedError(
+                f"the node's management is routed by its rule {rule.priority}, {rule_text(rule)}, and the rail needs "
+                f"table {min(tables)} and priority {min(priorities)} for itself",
+                f"rail {top.rail}",
+                remedy="Give the management another table and priority",
+            )
 
 
 def undo_routes(links: tuple[Link, ...], facts: NodeFacts) -> list[Run]:
@@ -142,8 +164,8 @@ def _no_route(route: Route) -> Run:
 
 
 def _no_rule(rule: RoutingRule) -> Run:
-    argv = ["ip", f"-{rule.family}", "rule", "del", "priority", str(rule.priority)]
-    argv += ["from", rule.source or "all", "table", str(rule.table)]
+    # Every condition is named: the kernel deletes the first rule that has those that it is told.
+    argv = ["ip", f"-{rule.family}", "rule", "del", "priority", str(rule.priority), *_rule_words(rule)]
     return Run(tuple(argv), allowed=(0, 2))
 
 
@@ -155,7 +177,13 @@ def route_text(route: Route) -> str:
 
 def rule_text(rule: RoutingRule) -> str:
     """``from 10.20.0.5/32 table 101``."""
-    return f"from {rule.source or 'all'} table {rule.table}"
+    return " ".join(_rule_words(rule))
+
+
+def _rule_words(rule: RoutingRule) -> list[str]:
+    selectors = [word for selector in rule.selectors for word in selector.split()]
+    end = rule.action.split() if rule.action else ["table", str(rule.table)]
+    return ["from", rule.source or "all", *selectors, *end]
 
 
 def equal(one: Optional[str], other: Optional[str]) -> bool:

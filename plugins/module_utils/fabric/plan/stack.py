@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Optional, Sequence
 
 from ..errors import ReadError
-from ..model.facts import NodeFacts, RdmaDevice
+from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import Action, Plan, Run, Step, WriteFile
 from ..ports import Port
@@ -15,6 +15,7 @@ from ..records import dataclass
 from ..resolve.bind import BoundRail, bind, soft_name
 from .files import Files, file_step, read_files
 from .limits import HEADER, LOGINS, UNITS, Services, drop_in, plan_logins, plan_services, read_services
+from .protect import refuse_management
 from .selinux import relabel, relabels
 from .ulps import BLACKLIST, plan_ulps, wanted_ulps
 
@@ -46,6 +47,7 @@ def plan_stack(
     """Steps towards the intent's driver stack; those that need a package which is not installed say so.
 
     :raises ReadError: when modules or RDMA devices could not be read: what is unknown cannot be planned.
+    :raises RefusedError: when a soft RoCE device would be on a netdev that carries the node's management.
     """
     if facts.modules is None:
         raise ReadError("the loaded kernel modules could not be read", _why(facts, "modules"))
@@ -71,38 +73,45 @@ def plan_stack(
     if any(rail.soft_roce for rail in intent.rails):
         if facts.rdma is None:
             raise ReadError("the RDMA devices could not be read", _why(facts, "rdma"))
+        parents = {device.name: device.parent for device in facts.rdma}
         for rail in bind(intent, facts):
             if rail.intent.soft_roce:
-                _soft_roce(rail, facts.rdma, before_link, steps, notes)
+                if rail.netdev is not None:
+                    refuse_management(rail.intent.name, rail.netdev, facts)
+                _soft_roce(rail, parents, before_link, steps, notes)
     steps += raised
     labels: tuple[Action, ...] = relabel(steps) if state.labels else ()
     return Plan("stack", tuple(steps), (*labels, *settle), tuple(notes))
 
 
 def _soft_roce(
-    rail: BoundRail, devices: tuple[RdmaDevice, ...], depends_on: Optional[str], steps: list[Step], notes: list[str]
+    rail: BoundRail, parents: dict[str, Optional[str]], depends_on: Optional[str], steps: list[Step], notes: list[str]
 ) -> None:
-    """The rail's soft RoCE device; the kernel allows one a netdev (drivers/infiniband/sw/rxe/rxe_net.c)."""
+    """The rail's soft RoCE device; the kernel allows one a netdev (drivers/infiniband/sw/rxe/rxe_net.c).
+
+    :param parents: netdevs by the RDMA devices on them, as they are once the steps so far are taken.
+    """
     name = soft_name(rail.intent)
     if rail.netdev is None:
         problem = next((port.problem for port in rail.ports if port.problem), "its netdev is not there yet")
         notes.append(f"{rail.intent.name}: no soft RoCE device, because {problem}")
         return
     netdev = rail.netdev.name
-    if rail.rdma is not None and rail.rdma.name == name:
+    if parents.get(name) == netdev:
         return
     add = Run(("rdma", "link", "add", name, "type", "rxe", "netdev", netdev))
     subject, setting, after = rail.intent.name, "soft RoCE device", f"{name} on {netdev}"
-    stranger = next((device for device in devices if device.name == name), None)
-    if stranger is not None:
+    here = next((device for device, parent in parents.items() if parent == netdev), None)
+    make = add if here is None else Run(("rdma", "dev", "set", here, "name", name))
+    if name in parents:
         delete = Run(("rdma", "link", "delete", name))
-        before, disruptive = f"{name} on {stranger.parent}", f"ends the connections of {name}"
-        steps.append(Step(subject, setting, before, after, (delete, add), disruptive, depends_on))
-    elif rail.rdma is not None and rail.rdma.soft:
-        rename = Run(("rdma", "dev", "set", rail.rdma.name, "name", name))
-        steps.append(Step(subject, setting, f"{rail.rdma.name} on {netdev}", after, (rename,), depends_on=depends_on))
+        before, disruptive = f"{name} on {parents[name]}", f"ends the connections of {name}"
+        steps.append(Step(subject, setting, before, after, (delete, make), disruptive, depends_on))
     else:
-        steps.append(Step(subject, setting, "", after, (add,), depends_on=depends_on))
+        before = "" if here is None else f"{here} on {netdev}"
+        steps.append(Step(subject, setting, before, after, (make,), depends_on=depends_on))
+    parents.pop(here or "", None)
+    parents[name] = netdev
 
 
 def _module_name(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Callable, Mapping, Optional
 
 from ..errors import ParseError
-from ..model.facts import NodeFacts, QosState, RdmaDevice, RdmaPort
+from ..model.facts import NodeFacts, QosState, RdmaDevice, RdmaPort, Unread
 from ..parse import (
     dcb,
     ethtool_a,
@@ -85,6 +85,9 @@ def merge_captured(
 ) -> NodeFacts:
     """``facts``, with what the texts tell: gaps of RDMA devices are filled, other sections are taken from their text.
 
+    A block of ``ibstatus`` without its header is kept as a device without a name, and noted as unread: what it says is
+    known, whose it is not.
+
     :param captured: text by tool, one of :data:`TOOLS`.
     :param netdevs: by netdev, text by tool, one of :data:`NETDEV_TOOLS`; gaps of its lossless settings are filled.
     :raises ParseError: for a tool that has no parser here, or a text that its parser does not know.
@@ -99,9 +102,11 @@ def merge_captured(
     for tool, parse in _RDMA.items():
         if tool in captured:
             devices, told = merge_devices(devices, parse(captured[tool])), True
-    if any(not device.name for device in devices):
-        raise ParseError("a block names no device", "captured.ibstatus", remedy="Capture the tool's whole output.")
-    return replace(facts, rdma=tuple(settle(device) for device in devices)) if told else facts
+    if not told:
+        return facts
+    nameless = tuple(Unread("ibstatus", "a block names no device", "rdma") for device in devices if not device.name)
+    rdma = tuple(settle(device) for device in devices)
+    return replace(facts, rdma=rdma, unread=(*facts.unread, *nameless))
 
 
 def _check(captured: Mapping[str, str], known: tuple[str, ...], place: str) -> None:

@@ -14,15 +14,16 @@ from ..errors import MissingError
 from ..model.facts import Filtered, Firewall, Netdev
 from ..parse.ip_address import HARDWARE
 from ..resolve.derive import FIRST_TEST_PORT, ROCE_PORT
+from ..resolve.openings import MOST_RAILS
 from .collect import Reader
 
 if TYPE_CHECKING:
     from ..parse.filters import Chain
 
 NFT = ("nft", "-j", "-t", "list", "ruleset")
-# RoCE v2 (IANA: roce), and the ports that tests of bandwidth and latency listen on: perftest's own and our first one.
+# RoCE v2, and the ports that test servers listen on: which of them is a netdev's follows from the rail that it carries.
 # A NIC takes RoCE before any filter of the kernel sees it; soft RoCE, and all that goes over TCP, passes the filters.
-PORTS = (("udp", ROCE_PORT), ("tcp", 18515), ("tcp", FIRST_TEST_PORT))
+PORTS = (("udp", ROCE_PORT), *(("tcp", FIRST_TEST_PORT + index) for index in range(MOST_RAILS)))
 _TOOLS = {"ip": "iptables", "ip6": "ip6tables"}
 _TABLES = ("filter", "raw", "mangle")
 

@@ -30,9 +30,13 @@ def management(
         if others:
             # That file mixes all tables, and a rail's own table may hold a default route: only the main one counts.
             names |= others if routes is None else others & set(_in_main(routes))
-    session = session or own_session(reader.port)
+    given, session = session is not None, session or own_session(reader.port)
     if session:
         names |= {netdev.name for netdev in netdevs or () if session in _locals(netdev)}
+        if given and not names and not session.startswith(("127.", "::1")):
+            reader.note(
+                ReadError("no default route, and no network device has the session's address", session), "management"
+            )
     return _with_lower(names, netdevs or ())
 
 

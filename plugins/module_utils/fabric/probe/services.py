@@ -60,7 +60,7 @@ def services(reader: Reader) -> Optional[tuple[Service, ...]]:
     except ReadError:
         return None
     invoked = {name[len(_PREFIX) :].removesuffix(_SUFFIX) for name in names if name.startswith(_PREFIX)}
-    slices = [f"{base}/system.slice" for base in _CGROUPS if reader.port.exists(f"{base}/system.slice")]
+    slices = [base for base in _CGROUPS if reader.port.exists(f"{base}/system.slice")]
     found: dict[str, Service] = {}
     asleep = []
     for unit, process in UNITS.items():
@@ -93,9 +93,21 @@ def _is_there(reader: Reader, unit: str) -> bool:
 
 
 def _running(reader: Reader, unit: str, process: str, slices: list[str]) -> Service:
-    pids = next(filter(None, (_pids(reader, f"{base}/{unit}{_SUFFIX}") for base in slices)), [])
+    pids = next(filter(None, (_pids(reader, f"{base}/system.slice/{unit}{_SUFFIX}") for base in slices)), [])
+    if not pids and process:
+        pids = _elsewhere(reader, unit, slices)
     state = "activating" if pids and unit in _ONCE else "active"
     return Service(unit, state, _memlock(reader, unit, pids, process) if pids and process else None)
+
+
+def _elsewhere(reader: Reader, unit: str, slices: list[str]) -> list[str]:
+    """Processes of a unit whose ``Slice=`` is a site's own (systemd.resource-control(5)); none is worth a note."""
+    for base in slices:
+        for name in reader.names(base, unit):
+            if name.endswith(".slice") and (pids := _pids(reader, f"{base}/{name}/{unit}{_SUFFIX}")):
+                return pids
+    reader.note(ReadError("it runs, and its processes were not found", f"{unit}{_SUFFIX}"), unit)
+    return []
 
 
 def _pids(reader: Reader, group: str) -> list[str]:

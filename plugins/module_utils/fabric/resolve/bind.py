@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Optional
+from typing import Iterable, Mapping, Optional
 
 from ..model.base import Model
 from ..model.facts import Netdev, NodeFacts, Pci, RdmaDevice, RdmaPort
@@ -67,7 +67,37 @@ def soft_name(rail: RailIntent) -> str:
 def bind(intent: NodeIntent, facts: NodeFacts) -> tuple[BoundRail, ...]:
     """Every rail of ``intent``, in its order, with the hardware of ``facts`` that carries it. Never raises."""
     hardware = _Hardware(facts)
-    return tuple(_rail(rail, hardware) for rail in intent.rails)
+    rails = tuple(_rail(rail, hardware) for rail in intent.rails)
+    owners: dict[tuple[object, object, object], list[str]] = {}
+    for bound in rails:
+        for port in bound.ports:
+            if port.found and not port.problem:
+                owners.setdefault(_one(port), []).append(bound.intent.name)
+    if all(len(names) == 1 for names in owners.values()):
+        return rails
+    return tuple(_undecided(bound, owners) for bound in rails)
+
+
+def _one(port: BoundPort) -> tuple[object, object, object]:
+    """What tells a port that was found from every other one of the node."""
+    place = port.pci.address if port.pci else port.netdev.pci if port.netdev else port.rdma.pci if port.rdma else None
+    return place, port.netdev.name if port.netdev else None, port.intent.rdma_port
+
+
+def _undecided(rail: BoundRail, owners: Mapping[tuple[object, object, object], list[str]]) -> BoundRail:
+    """The rail without the ports that another one has as well: whose they are is not ours to guess."""
+    ports = []
+    for port in rail.ports:
+        names = owners[_one(port)] if port.found and not port.problem else []
+        if len(names) > 1:
+            found = port.netdev.name if port.netdev else port.pci.address if port.pci else "its RDMA device"
+            problem = f"{found} is a port of {' and of '.join(names)}"
+            ports.append(BoundPort(port.intent, port.pci, None, None, None, problem))
+        else:
+            ports.append(port)
+    if all(port is was for port, was in zip(ports, rail.ports)):
+        return rail
+    return BoundRail(rail.intent, tuple(ports), None, None, None, None)
 
 
 def describe(match: DeviceMatch) -> str:

@@ -37,6 +37,9 @@ IPOIB_HEADER = 4
 # table at 32766 (AMD Instinct system acceptance, multi-rail networking; ip-rule(8)).
 FIRST_TABLE = 100
 
+# Tables 253 to 255 are the kernel's own: default, main and local (include/uapi/linux/rtnetlink.h).
+RAILS = 253 - FIRST_TABLE
+
 # Modules of storage over RDMA: loaded without need, they keep the driver stack from being exchanged (linux-rdma
 # kernel-boot/modules/rdma.conf loads some of them; openibd refuses to stop while one is in use).
 STORAGE_ULPS = (

@@ -23,6 +23,7 @@ def resolve(spec: FabricSpec, host: Host) -> NodeIntent:
     :raises SpecError: when spec and host do not fit: a rail without a NIC, an id outside the subnet, a missing address.
     """
     rails = tuple(_rail(spec, host, index, rail) for index, rail in enumerate(spec.rails))
+    _check_addresses(host, rails)
     intent = NodeIntent(
         schema=SCHEMA,
         core_version=VERSION,
@@ -94,6 +95,25 @@ def _rail(spec: FabricSpec, host: Host, index: int, rail: Rail) -> RailIntent:
         qos=_qos(fabric, host, rail, hardware),
         infiniband=_infiniband(fabric),
     )
+
+
+def _check_addresses(host: Host, rails: tuple[RailIntent, ...]) -> None:
+    """Each address once, and of two subnets that overlap neither hides a part of the other.
+
+    Rails of one and the same subnet are told apart by their tables.
+    """
+    seen: list[tuple[str, networks.Interface]] = []
+    for rail in rails:
+        for text in rail.addresses:
+            own = networks.interface(text, host.name)
+            for name, other in seen:
+                if own.ip == other.ip:
+                    raise SpecError(f"{name} and {rail.name} have the same address", host.name, text)
+                if own.network != other.network and (
+                    networks.contains(own.network, other.network) or networks.contains(other.network, own.network)
+                ):
+                    raise SpecError(f"its subnet overlaps {other.network} of {name}", f"{host.name}: {rail.name}", text)
+            seen.append((rail.name, own))
 
 
 def _check_hardware(host: Host, rail: Rail, fabric: Fabric, hardware: RailHardware, soft_roce: bool) -> None:
@@ -191,6 +211,8 @@ def _addresses(mode: str, families: tuple[int, ...], host: Host, rail: Rail, ent
                 aggregates.setdefault(family, str(subnet))
     for family, text in addresses.items():
         _check_gateway(host, rail, text, gateways.get(family))
+    gateways = {family: str(networks.address(text, f"{place}.gateway")) for family, text in gateways.items()}
+    aggregates = {family: str(networks.network(text, f"{place}.aggregate")) for family, text in aggregates.items()}
     return tuple(tuple(found[f] for f in families if f in found) for found in (addresses, gateways, aggregates))  # type: ignore[return-value]
 
 
@@ -247,6 +269,7 @@ def _external(host: Host, rail: Rail, families: tuple[int, ...], subnets: dict[i
             raise SpecError(f"one address of {wanted} is expected", place, text)
         if networks.reserved(interface.network, interface.ip):
             raise SpecError("this names the network, not a host", place, text)
+        networks.check_use(interface.network, place)
         if interface.version in subnets and interface.network != networks.network(subnets[interface.version], place):
             raise SpecError(f"the address is not in the rail's subnet {subnets[interface.version]}", place, text)
         addresses[interface.version] = str(interface)

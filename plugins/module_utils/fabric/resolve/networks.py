@@ -13,6 +13,16 @@ from ..model.spec import Addressing, FabricSpec, Rail, UnitRail
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+# What no rail is reached by. Of IPv6: link-local addresses are the kernel's own, and GIDs of mapped ones are IPv4's.
+_OTHER_USES = {
+    "0.0.0.0/8": "this network",
+    "127.0.0.0/8": "the loopback",
+    "224.0.0.0/4": "multicast",
+    "::/96": "the unspecified address, the loopback and IPv4's own",
+    "::ffff:0:0/96": "IPv4 addresses as IPv6 writes them",
+    "fe80::/10": "link-local addresses",
+    "ff00::/8": "multicast",
+}
 Interface = Union[ipaddress.IPv4Interface, ipaddress.IPv6Interface]
 
 
@@ -61,6 +71,17 @@ def reserved(subnet: Network, host: Address) -> bool:
     if subnet.prefixlen >= subnet.max_prefixlen - 1:  # RFC 3021 and RFC 6164: both ends of a link are hosts
         return False
     return host == subnet.network_address or (subnet.version == 4 and host == subnet.broadcast_address)
+
+
+def check_use(found: Network, place: str) -> None:
+    """That hosts may have addresses of a network.
+
+    :raises SpecError: for one of another use (IANA special-purpose address registries; RFC 6890, RFC 5771, RFC 4291).
+    """
+    for text, use in _OTHER_USES.items():
+        other = network(text, place)
+        if contains(other, found) or contains(found, other):
+            raise SpecError(f"hosts have no addresses of {text}, {use}", place, str(found))
 
 
 def by_family(values: tuple[str, ...], families: tuple[int, ...], what: str, place: str) -> dict[int, str]:
@@ -112,6 +133,8 @@ def _check_rail(spec: FabricSpec, rail: Rail, entry: Optional[UnitRail], place: 
     if addressing.mode == "none" and (wanted.subnet or wanted.gateway or wanted.aggregate):
         raise SpecError("mode none has no addresses", place, remedy="Remove subnet, gateway and aggregate")
     networks = {family: network(text, f"{place}.subnet") for family, text in subnets.items()}
+    for subnet in networks.values():
+        check_use(subnet, f"{place}.subnet")
     _check_gateways(wanted, addressing, networks, place)
     return list(networks.values())
 
@@ -130,6 +153,13 @@ def _check_gateways(entry: UnitRail, addressing: Addressing, subnets: dict[int, 
             raise SpecError(f"this is no host address of {subnet}", f"{place}.gateway", text)
     for family, text in aggregates.items():
         aggregate, subnet = network(text, f"{place}.aggregate"), subnets.get(family)
+        if aggregate.prefixlen == 0:
+            raise SpecError(
+                "a rail has no default route: the node's management would leave through it",
+                f"{place}.aggregate",
+                text,
+                "Name what the rail's other nodes have in common",
+            )
         if addressing.mode != "p2p31" and family not in gateways:
             raise SpecError(
                 f"what is reached through the gateway needs an IPv{family} gateway", f"{place}.aggregate", text

@@ -14,6 +14,8 @@ from . import derive, networks, qos
 
 PLACE = "fabric_spec"
 HOST_MTU = 9000  # bytes: the common MTU of jumbo fabrics
+# The loopback device, and folders of net.ipv4.conf (kernel Documentation/networking/ip-sysctl.rst).
+RESERVED = ("all", "default", "lo")
 UNIT_LISTS = ("subnet", "gateway", "aggregate", "leaf")
 
 
@@ -126,9 +128,22 @@ def _check_fabric(spec: FabricSpec, fabric: Fabric, place: str) -> None:
 
 
 def _check_rails(spec: FabricSpec) -> None:
+    if len(spec.rails) > derive.RAILS:
+        raise SpecError(
+            f"each rail may need a routing table, and there are {derive.RAILS} numbers for them",
+            f"{PLACE}.rails",
+            str(len(spec.rails)),
+        )
     seen: set[str] = set()
     for number, rail in enumerate(spec.rails):
         place = f"{PLACE}.rails[{number}]"
+        if rail.name in RESERVED:
+            raise SpecError(
+                "bonds and VLANs are named after their rail, and this name has a meaning of its own",
+                f"{place}.name",
+                rail.name,
+                "Rename the rail",
+            )
         if rail.name in seen:
             raise SpecError("this rail is there twice", f"{place}.name", rail.name)
         seen.add(rail.name)

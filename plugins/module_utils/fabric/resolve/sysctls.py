@@ -57,13 +57,14 @@ def wanted(intent: NodeIntent, netdevs: Mapping[str, str]) -> dict[str, str]:
 def effective(name: str, have: Mapping[str, str]) -> Optional[str]:
     """The value that the kernel acts on: of a netdev's and ``all`` the larger one (ip-sysctl.rst, devinet.c).
 
-    ``None`` when one of them is not in ``have``.
+    ``None`` when one of them is not in ``have``, or is no number.
     """
     if not name.startswith(_CONF):
-        return have.get(name)
+        value = have.get(name, "")
+        return value if _number(value) >= 0 else None
     netdev, _dot, last = name[len(_CONF) :].rpartition(".")
     values = [have.get(key) for key in (name, conf("all", last)) if netdev != "all" or key == name]
-    known = [value for value in values if value is not None]
+    known = [value for value in values if value is not None and _number(value) >= 0]
     return max(known, key=_number) if len(known) == len(values) else None
 
 

@@ -8,6 +8,7 @@ from typing import Optional
 
 from ..model.finding import Finding
 from ..resolve.bind import BoundRail
+from ..resolve.openings import openings
 from .rule import Rule
 from .view import View, place
 
@@ -19,8 +20,8 @@ FIREWALL = Rule(
     "Soft RoCE passes the kernel's filters and is cut off by them. A NIC takes RoCE before any filter sees it, but the "
     "handshake of each test, and of programs that connect by TCP, still stops there.",
     "Run site.yml (role rail_network): it opens the rail's own addresses in firewalld and ufw. A filter of another "
-    "make must accept UDP 4791, and TCP 18515 and 18600 and up, on the rail.",
-    "IANA service names: roce, 4791/udp; perftest's own port, 18515/tcp",
+    "make must accept UDP 4791 and the rail's test port, TCP 18600 plus its place in the spec.",
+    "IANA service names: roce, 4791/udp; the test servers of prove",
 )
 
 
@@ -29,12 +30,13 @@ def firewall(view: View, rail: BoundRail) -> Optional[Finding]:
     intent, told = rail.intent, view.facts.firewall
     if intent.transport != "roce" or intent.addressing == "none":
         return None
-    host, name, expected = view.host, intent.name, "UDP 4791 and the TCP ports of tests open"
+    host, name, wanted = view.host, intent.name, openings(intent)
+    expected = f"{' and '.join(f'{protocol.upper()} {port}' for protocol, port in wanted)} open"
     if told is None:
         unread = view.unread("firewall")
         found = view.missing("the packet filter", "firewall")
         return FIREWALL.unknown(host, name, expected=expected, found=found) if unread else None
-    seen = [item for item in told.ports if item.netdev == rail.netdev_name]
+    seen = [item for item in told.ports if item.netdev == rail.netdev_name and (item.protocol, item.port) in wanted]
     closed = [item for item in seen if item.state == "closed"]
     if closed:
         ports = ", ".join(dict.fromkeys(f"{item.protocol.upper()} {item.port}" for item in closed))
@@ -52,7 +54,7 @@ def firewall(view: View, rail: BoundRail) -> Optional[Finding]:
             device=place(rail),
         )
     unsure = [item for item in seen if item.state != "open"]
-    if unsure or not seen:
+    if unsure or {(item.protocol, item.port) for item in seen} != set(wanted):
         rules = "; ".join(dict.fromkeys(item.rule for item in unsure if item.rule))
         found = (
             f"what {told.backend} does on {place(rail)} depends on {rules}" if rules else f"nothing about {place(rail)}"

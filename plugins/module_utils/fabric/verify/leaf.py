@@ -1,6 +1,6 @@
 # Copyright Railwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The one place behind many pairs that fail: a leaf, a port of it, or the way between two of them."""
+"""The one place behind many pairs that fail: a node's rail, a leaf, a port of it, or the way between two of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Mapping, Optional
 from ..model.finding import FAIL, PASS, Finding
 from ..records import replace
 from .node import NodeResult
-from .pair import FULL_MTU, LOSSY, REACH, pair_of
+from .pair import BANDWIDTH, FULL_MTU, LOSSY, REACH, SLOW, pair_of
 from .rule import Rule
 
 LEAF_MTU = Rule(
@@ -32,6 +32,17 @@ PASSAGE = Rule(
     "the pairs that fail and those that pass, compared",
 )
 
+SLOW_RAIL = Rule(
+    "fabric.slow_rail",
+    "No node's rail is slow with every peer",
+    "fail",
+    "pair",
+    "One slow rail slows every collective down: the ring waits for its slowest member.",
+    "Look at this node first: PCIe link, NUMA node, memory and power limits, counters and optics of the rail; then at "
+    "its leaf port.",
+    "the pairs that are slow and those that are not, compared",
+)
+
 End = tuple[Optional[str], Optional[str]]
 Pair = frozenset[End]
 
@@ -43,7 +54,47 @@ def blame_leaves(findings: tuple[Finding, ...], nodes: Mapping[str, NodeResult])
     """
     leaves, mtus = _cabling(nodes)
     findings = _blame(findings, FULL_MTU.id, leaves, mtus)
-    return _blame(findings, REACH.id, leaves, mtus)
+    return _blame_slow(_blame(findings, REACH.id, leaves, mtus), leaves)
+
+
+def _blame_slow(findings: tuple[Finding, ...], leaves: Mapping[End, tuple[str, ...]]) -> tuple[Finding, ...]:
+    """Hang slow pairs below the end that is slow with each of two or more peers, when those are well with others.
+
+    Where nothing tells the two ends of a pair apart, the pair stays a root of its own.
+    """
+    slow = [item for item in findings if _unexplained(item, BANDWIDTH.id) and item.cause == SLOW]
+    if not slow:
+        return findings
+    fine = {end for item in findings if item.rule == BANDWIDTH.id and item.state == PASS for end in pair_of(item)}
+    peers: dict[End, set[End]] = {}
+    for pair in map(pair_of, slow):
+        for end in pair - fine:
+            peers.setdefault(end, set()).update(pair - {end})
+    culprits = {end for end, met in peers.items() if len(met & fine) > 1}
+    # One that is slow with a node that nothing else is known of is not cleared by its other peers.
+    culprits = {end for end in culprits if peers[end] <= fine | culprits}
+    roots = {end: _slow(end, peers[end], slow, leaves) for end in sorted(culprits, key=str)}
+    below = {pair: min(pair & culprits, key=str) for pair in map(pair_of, slow) if pair & culprits}
+    linked = tuple(
+        replace(item, caused_by=roots[below[pair_of(item)]].key)
+        if _unexplained(item, BANDWIDTH.id) and item.cause == SLOW and pair_of(item) in below
+        else item
+        for item in findings
+    )
+    return (*linked, *roots.values())
+
+
+def _slow(end: End, met: set[End], slow: list[Finding], leaves: Mapping[End, tuple[str, ...]]) -> Finding:
+    own = [item for item in slow if end in pair_of(item)]
+    port = " or ".join(leaves.get(end, ()))
+    return SLOW_RAIL.broken(
+        end[0],
+        end[1],
+        expected=own[0].expected,
+        found=f"slow with each of {len(met)} peers: {', '.join(dict.fromkeys(item.found for item in own[:4]))}",
+        cause=f"this end is slow, its peers are not with each other: PCIe, NUMA, optics, or the port of leaf {port}",
+        peer=_names(sorted(met, key=str), end[0]),
+    )
 
 
 def _blame(

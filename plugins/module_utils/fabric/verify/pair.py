@@ -51,6 +51,7 @@ BANDWIDTH = Rule(
     "fabric_spec.acceptance.bandwidth; perftest ib_write_bw",
 )
 
+SLOW = "the pair is slower than accepted"
 LOSSY = "packets are lost on the way: a bad cable or transceiver, or an overrun queue"
 # Reasons of a PairResult (model/finding.py) under which nothing was sent or nothing is known.
 NOT_MEASURED = ("no_device", "no_address", "no_gid", "no_counters", "in_use", "not_run", "tool")
@@ -67,16 +68,21 @@ def check_pairs(results: Iterable[PairResult], nodes: Mapping[str, NodeResult]) 
         for rail in bind(node.intent, node.facts)
     }
     accept = {node.host: node.intent.acceptance for node in nodes.values() if node.intent is not None}
-    found: dict[str, Finding] = {}
+    wanted = {place: _wanted(rail) for place, rail in bound.items()}
+    found: dict[tuple[Optional[str], ...], Finding] = {}
     for result in results:
-        rail = bound.get((result.host, result.rail))
+        place = (result.host, result.rail)
+        rail = bound.get(place)
         judge = _JUDGES.get(result.kind)
         if judge is None:
             continue
-        for finding in (*judge(result, rail, accept.get(result.host)), _path(result, rail)):
-            known = found.get(finding.key) if finding is not None else None
-            if finding is not None and (known is None or severity_rank(finding.state) > severity_rank(known.state)):
-                found[finding.key] = finding
+        for finding in (*judge(result, rail, accept.get(result.host)), _path(result, wanted.get(place))):
+            if finding is None:
+                continue
+            key = (finding.rule, finding.host, finding.rail, finding.peer)
+            known = found.setdefault(key, finding)
+            if known is not finding and severity_rank(finding.state) > severity_rank(known.state):
+                found[key] = finding
     return tuple(found.values())
 
 
@@ -153,20 +159,19 @@ def _bandwidth(
         return (_broken(BANDWIDTH, result, expected, "the RDMA test failed"),)
     found = f"{result.value:.4g} Gbit/s"
     if bound is not None and result.value < bound:
-        cause = "the pair is slower than accepted"
-        return (_broken(BANDWIDTH, result, expected, cause, found),)
+        return (_broken(BANDWIDTH, result, expected, SLOW, found),)
     return (BANDWIDTH.passed(host, name, found=found, peer=peer),)
 
 
 _JUDGES = {"mtu": _packets, "bandwidth": _bandwidth}
 
 
-def _path(result: PairResult, rail: Optional[BoundRail]) -> Optional[Finding]:
+def _path(result: PairResult, known: Optional[Mapping[str, tuple[str, ...]]]) -> Optional[Finding]:
     """Compare what was really used with the rail; a probe that states nothing about its path gives no finding."""
     used = [(word, value) for word, value in _used(result) if value]
-    wanted = _wanted(rail)
-    if result.reason not in WRONG_WAY and (result.error is not None or not used or rail is None):
+    if result.reason not in WRONG_WAY and (result.error is not None or not used or known is None):
         return None
+    wanted = known or {}
     expected = ", ".join(f"{word} {' or '.join(values)}" for word, values in wanted.items() if values)
     found = ", ".join(f"{word} {value}" for word, value in used) or str(result.error)
     off = [word for word, value in used if wanted.get(word) and value not in wanted[word]]
@@ -182,9 +187,7 @@ def _used(result: PairResult) -> tuple[tuple[str, Optional[str]], ...]:
     return ("device", result.device), ("GID", gid), ("netdev", result.netdev)
 
 
-def _wanted(rail: Optional[BoundRail]) -> dict[str, tuple[str, ...]]:
-    if rail is None:
-        return {}
+def _wanted(rail: BoundRail) -> dict[str, tuple[str, ...]]:
     held = rail.intent.addresses or (rail.netdev.addresses if rail.netdev else ())
     gids = tuple(gid_of(address) for address in held) if rail.intent.transport == "roce" else ()
     return {

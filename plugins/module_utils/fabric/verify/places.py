@@ -50,5 +50,5 @@ class Places:
 
 def _worsen(states: dict, place: object, state: str) -> None:  # type: ignore[type-arg]
     known = states.setdefault(place, state)
-    if known != state and severity_rank(state) > severity_rank(known):
+    if state not in (PASS, known) and severity_rank(state) > severity_rank(known):
         states[place] = state

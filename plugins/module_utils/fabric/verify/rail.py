@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..model.facts import Netdev
+from ..model.facts import Netdev, RdmaPort
 from ..model.finding import Finding
 from ..resolve.bind import BoundRail, describe, soft_name
 from .rule import Rule
@@ -184,8 +184,8 @@ def _port_state(view: View, rail: BoundRail, expected: str) -> Finding:
         return LINK.unknown(host, name, expected=expected, found="no RDMA port" if rail.rdma is None else found)
     if port.state == "ACTIVE":
         return LINK.passed(host, name, found=f"{place(rail)} up, {rail.rdma.name} ACTIVE")
-    if rail.intent.transport == "infiniband" and port.state in ("INIT", "ARMED"):
-        cause, remedy = "no subnet manager has brought the port up", "Check that a subnet manager runs on this fabric."
+    if rail.intent.transport == "infiniband" and (port.state != "DOWN" or port.physical_state == "LinkUp"):
+        cause, remedy = _unmanaged(port)
     elif rail.intent.transport == "infiniband":
         cause, remedy = f"physical state is {port.physical_state or 'not known'}", ""
     else:
@@ -193,6 +193,17 @@ def _port_state(view: View, rail: BoundRail, expected: str) -> Finding:
         remedy = "See dmesg; reload the driver or reset the NIC."
     found = f"{rail.rdma.name} port {port.number} is {port.state}"
     return LINK.broken(host, name, expected=expected, found=found, cause=cause, remedy=remedy, device=rail.rdma.name)
+
+
+def _unmanaged(port: RdmaPort) -> tuple[str, str]:
+    """Cause and remedy for an InfiniBand port whose cable is good: its logical state is the subnet manager's to raise.
+
+    IBTA vol. 1, 7.2 (link states). A subnet manager that went leaves its LIDs on the ports behind.
+    """
+    remedy = "The link itself is good. See whether a subnet manager answers: sminfo. If none, start the spec's."
+    if port.lid in (None, 0) or port.sm_lid in (None, 0):
+        return "no subnet manager: none has brought the port up", remedy
+    return f"no subnet manager brings the port up; the last one known had LID {port.sm_lid}", remedy
 
 
 def rate(view: View, rail: BoundRail) -> Optional[Finding]:

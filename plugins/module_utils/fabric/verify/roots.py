@@ -154,7 +154,12 @@ def link_roots(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             for host, rail in ends(finding):
                 index.setdefault((finding.rule, host, rail), []).append(finding)
     direct = {finding.key: finding.caused_by or _cause(finding, index) for finding in kept if finding.state != PASS}
-    return tuple(_rooted(finding, direct) for finding in kept)
+    return tuple(finding if _settled(finding) else _rooted(finding, direct) for finding in kept)
+
+
+def _settled(finding: Finding) -> bool:
+    """A pass follows from nothing; most findings of a large fabric are passes."""
+    return finding.state == PASS and finding.caused_by is None
 
 
 def _cause(finding: Finding, index: dict[tuple[str, Optional[str], Optional[str]], list[Finding]]) -> Optional[str]:
@@ -181,7 +186,8 @@ def _cause(finding: Finding, index: dict[tuple[str, Optional[str], Optional[str]
 
 
 def _rooted(finding: Finding, direct: dict[str, Optional[str]]) -> Finding:
-    key, seen = direct.get(finding.key), {finding.key}
+    own = finding.key
+    key, seen = direct.get(own), {own}
     while key is not None and direct.get(key) is not None and key not in seen:
         seen.add(key)
         key = direct[key]

@@ -84,6 +84,9 @@ class Ifupdown:
 
         Exit code 1 is a netdev that the files no longer name; whether all is well afterwards is looked at anyway. A
         link that goes down loses its routes, and it is emptied of addresses that the new files do not know.
+
+        After a roll back the files may not name a link, and ifup leaves it down: one that was up before is up again.
+        A netdev that no link needs any more is up again only when its file is back.
         """
         hardware = [netdev.name for netdev in gone if netdev.kind not in (BOND, VLAN)]
         actions: list[Action] = []
@@ -91,7 +94,11 @@ class Ifupdown:
             actions.append(Run(("ifdown", "--force", name), 60.0, (0, 1)))
             actions.append(Run(("ip", "address", "flush", "dev", name, "scope", "global"), allowed=(0, 1, 255)))
             actions.append(Run(("ip", "link", "set", "dev", name, "down"), allowed=(0, 1)))
-        actions += [Run(("ifup", "--force", link.name), 60.0, (0, 1)) for link in links]
+        lower_first = sorted(gone, key=lambda netdev: (netdev.kind == VLAN, netdev.kind == BOND))
+        for name in [link.name for link in links] + [netdev.name for netdev in lower_first]:
+            actions.append(Run(("ifup", "--force", name), 60.0, (0, 1)))
+        was_up = [link.name for link in links if link.netdev is not None and link.netdev.admin_up]
+        actions += [Run(("ip", "link", "set", "dev", name, "up"), allowed=(0, 1)) for name in was_up]
         return tuple(actions)
 
 
