@@ -163,7 +163,10 @@ def test_an_mtu_that_the_driver_does_not_take() -> None:
 
 def test_two_rails_on_one_port() -> None:
     wanted = node(rail("rail0", DeviceMatch(pci="0000:18:00.0")), rail("rail1", DeviceMatch(slot="s18")))
-    assert match(wanted, FACTS).problems == ("rails rail0 and rail1 are on the same port of 0000:18:00.0",)
+    assert match(wanted, FACTS).problems == (
+        "rail rail0: eth18 is a port of rail0 and of rail1",
+        "rail rail1: eth18 is a port of rail0 and of rail1",
+    )
 
 
 def test_a_missing_driver_is_the_stacks_business_and_no_problem_here() -> None:

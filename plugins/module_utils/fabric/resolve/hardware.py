@@ -49,7 +49,6 @@ def match(intent: NodeIntent, facts: NodeFacts) -> Match:
                 # A NIC without any netdev only waits for its driver: the stack's role brings it.
                 problems.append(f"rail {rail.intent.name}: {port.problem}")
             problems.extend(_netdev(rail, port, facts))
-    problems.extend(_shared(rails))
     similar = _similar(rails, free)
     problems.extend(f"rail {rail.intent.name}: {port.problem}; {_offer(port, similar)}" for rail, port in missing)
     return Match(rails, tuple(problems), _override(rails, missing, similar, facts))
@@ -121,20 +120,6 @@ def _netdev(rail: BoundRail, port: BoundPort, facts: NodeFacts) -> Iterable[str]
             f"rail {name}: {netdev.name} takes an MTU of at most {netdev.max_mtu}, the spec wants {wanted}. "
             f"Lower host_mtu of fabric {rail.intent.fabric}, or update the NIC's driver"
         )
-
-
-def _shared(rails: tuple[BoundRail, ...]) -> Iterable[str]:
-    """Ports that two rails ended up with, by different keys."""
-    owner: dict[tuple[str, int], str] = {}
-    for rail in rails:
-        for port in rail.ports:
-            where = _address(port) or (port.netdev.name if port.netdev else None)
-            if where is None:
-                continue
-            key = (where, port.intent.rdma_port)
-            if key in owner:
-                yield f"rails {owner[key]} and {rail.intent.name} are on the same port of {where}"
-            owner[key] = rail.intent.name
 
 
 def _unclaimed(rails: tuple[BoundRail, ...], facts: NodeFacts) -> list[Pci]:
