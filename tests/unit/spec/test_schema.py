@@ -15,7 +15,7 @@ pytest.importorskip("ansible")
 
 import yaml
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import SpecError
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve import host, spec
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve import host, spec, switch_entry
 from ansible_collections.railwright.fabric.plugins.plugin_utils.spec_schema import SCHEMA, check, plain
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -165,7 +165,7 @@ def test_a_date_is_what_it_says() -> None:
 
 def test_the_core_and_the_schema_know_the_same_variables() -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    assert set(host.VARIABLES) | {"fabric_spec"} == set(schema["properties"])
+    assert {*host.VARIABLES, *switch_entry.VARIABLES, "fabric_spec"} == set(schema["properties"])
 
 
 def test_everything_is_described_and_closed() -> None:

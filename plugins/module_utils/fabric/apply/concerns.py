@@ -7,7 +7,7 @@ Each concern imports its own planner: a module on a node compiles all that it im
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Optional, Sequence
 
 from ..errors import ReadError
@@ -78,7 +78,7 @@ def apply_network(
     timer: Timer = Timer(),  # noqa: B008 - frozen
     watch: Watch = Watch(),  # noqa: B008 - without state
 ) -> Plan:
-    """The rails' network settings.
+    """The rails' network settings, and the soft RoCE devices of bonds, which have to wait for them.
 
     :param session: the node's own address in the controller's session; the netdev that has it is never touched, and is
         remembered for times without a session.
@@ -88,6 +88,7 @@ def apply_network(
     from ..plan.firewall import plan_firewall, read_firewall  # noqa: PLC0415
     from ..plan.management import plan_management, read_management, with_remembered  # noqa: PLC0415
     from ..plan.network import plan_network, read_network  # noqa: PLC0415
+    from ..plan.soft_roce import plan_bonded  # noqa: PLC0415
     from ..plan.sysctl import plan_sysctl, read_sysctl  # noqa: PLC0415
 
     eyes = _Eyes(port, session)
@@ -102,8 +103,15 @@ def apply_network(
             plan_firewall(intent, facts, read_firewall(port, intent, facts)),
         )
 
+    def on_bonds(interrupted: bool) -> Plan:
+        return plan_bonded(intent, eyes.look())
+
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
-    return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer, watch=watch)
+    with nullcontext() if check or lock is None else lock:
+        plan = converge(port, planner, check=check, guard=guard, timer=timer, watch=watch)
+        if all(rail.bond is None or not rail.soft_roce for rail in intent.rails):
+            return plan
+        return merge(plan, converge(port, on_bonds, check=check, guard=guard, timer=timer))
 
 
 def apply_qos(

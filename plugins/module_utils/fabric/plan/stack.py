@@ -12,11 +12,10 @@ from ..model.intent import NodeIntent
 from ..model.plan import Action, Plan, Run, Step, WriteFile
 from ..ports import Port
 from ..records import dataclass
-from ..resolve.bind import BoundRail, bind, soft_name
 from .files import Files, file_step, read_files
 from .limits import HEADER, LOGINS, UNITS, Services, drop_in, plan_logins, plan_services, read_services
-from .protect import refuse_management
 from .selinux import relabel, relabels
+from .soft_roce import soft_steps
 from .ulps import BLACKLIST, plan_ulps, wanted_ulps
 
 MODULES_LOAD = "/etc/modules-load.d/railwright-rdma.conf"
@@ -47,7 +46,7 @@ def plan_stack(
     """Steps towards the intent's driver stack; those that need a package which is not installed say so.
 
     :raises ReadError: when modules or RDMA devices could not be read: what is unknown cannot be planned.
-    :raises RefusedError: when a soft RoCE device would be on a netdev that carries the node's management.
+    :raises RefusedError: see :func:`.soft_steps`.
     """
     if facts.modules is None:
         raise ReadError("the loaded kernel modules could not be read", _why(facts, "modules"))
@@ -71,47 +70,12 @@ def plan_stack(
     ]
     before_link = after or ("module rdma_rxe" if "rdma_rxe" in absent else None)
     if any(rail.soft_roce for rail in intent.rails):
-        if facts.rdma is None:
-            raise ReadError("the RDMA devices could not be read", _why(facts, "rdma"))
-        parents = {device.name: device.parent for device in facts.rdma}
-        for rail in bind(intent, facts):
-            if rail.intent.soft_roce:
-                if rail.netdev is not None:
-                    refuse_management(rail.intent.name, rail.netdev, facts)
-                _soft_roce(rail, parents, before_link, steps, notes)
+        soft, more = soft_steps(intent, facts, before_link)
+        steps += soft
+        notes += more
     steps += raised
     labels: tuple[Action, ...] = relabel(steps) if state.labels else ()
     return Plan("stack", tuple(steps), (*labels, *settle), tuple(notes))
-
-
-def _soft_roce(
-    rail: BoundRail, parents: dict[str, Optional[str]], depends_on: Optional[str], steps: list[Step], notes: list[str]
-) -> None:
-    """The rail's soft RoCE device; the kernel allows one a netdev (drivers/infiniband/sw/rxe/rxe_net.c).
-
-    :param parents: netdevs by the RDMA devices on them, as they are once the steps so far are taken.
-    """
-    name = soft_name(rail.intent)
-    if rail.netdev is None:
-        problem = next((port.problem for port in rail.ports if port.problem), "its netdev is not there yet")
-        notes.append(f"{rail.intent.name}: no soft RoCE device, because {problem}")
-        return
-    netdev = rail.netdev.name
-    if parents.get(name) == netdev:
-        return
-    add = Run(("rdma", "link", "add", name, "type", "rxe", "netdev", netdev))
-    subject, setting, after = rail.intent.name, "soft RoCE device", f"{name} on {netdev}"
-    here = next((device for device, parent in parents.items() if parent == netdev), None)
-    make = add if here is None else Run(("rdma", "dev", "set", here, "name", name))
-    if name in parents:
-        delete = Run(("rdma", "link", "delete", name))
-        before, disruptive = f"{name} on {parents[name]}", f"ends the connections of {name}"
-        steps.append(Step(subject, setting, before, after, (delete, make), disruptive, depends_on))
-    else:
-        before = "" if here is None else f"{here} on {netdev}"
-        steps.append(Step(subject, setting, before, after, (make,), depends_on=depends_on))
-    parents.pop(here or "", None)
-    parents[name] = netdev
 
 
 def _module_name(name: str) -> str:
