@@ -33,7 +33,7 @@ FAULTS = [
      "nft add rule inet site input iifname {rail0} udp dport 4791 drop",
      "rail.firewall", "rail0", "4791"),
     ("foreign sysctl that wins at boot", "echo net.ipv4.conf.{rail0}.arp_ignore=0 > /etc/sysctl.d/zz-site.conf",
-     "node.owners", None, "/etc/sysctl.d/zz-site.conf"),
+     "node.owners", "rail0", "/etc/sysctl.d/zz-site.conf"),
     ("hostname and inventory disagree", "hostname node7", "host.name", None, "node7"),
 ]  # fmt: skip
 REPRESENTATIVE = ("strict rp_filter", "route by the wrong rail", "hostname and inventory disagree")
