@@ -187,14 +187,14 @@ def test_a_damaged_ruleset_that_drops_is_never_open(parse, length):
     ("parse", "whole", "damaged"),
     [
         (nft.parse, '"family": "inet"', '"family": "net"'),
-        (nft.parse, '"hook": "input"', '"hook": "inut"'),
-        (nft.parse, '"type": "filter"', '"type": "fiter"'),
+        (nft.parse, '"hook": "input"', '"hook": "inputx"'),
+        (nft.parse, '"type": "filter"', '"type": "filterx"'),
         (nft.parse, '"policy": "drop"', '"policy": "dro"'),
         (nft.parse, '"chain": "in"', '"chain": "i"'),
-        (iptables_save.parse, "*filter", "*fiter"),
+        (iptables_save.parse, "*filter", "*filterx"),
         (iptables_save.parse, ":INPUT DROP", ":INPUT DOP"),
-        (iptables_save.parse, ":INPUT DROP", ":INUT DROP"),
-        (iptables_save.parse, "-A INPUT", "-A INUT"),
+        (iptables_save.parse, ":INPUT DROP", ":INPUTX DROP"),
+        (iptables_save.parse, "-A INPUT", "-A INPUTX"),
     ],
 )
 def test_a_word_that_the_tool_does_not_have_is_refused(parse, whole, damaged):
