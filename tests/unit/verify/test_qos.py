@@ -52,7 +52,7 @@ ROWS = [
     said("qos.dcbx", "fail", "firmware", "dcb dcbx set dev enp1s0 host ieee", dcbx=()),
     said("qos.dcbx", "fail", "adopts what the switch says", name="willing-firmware", dcbx=(), willing=True),
     said("qos.dcbx", "fail", "firmware", name="lld", dcbx=("host", "lld_managed", "ieee")),
-    said("qos.dcbx", "fail", "no host flag", name="cee", dcbx=("cee",)),
+    said("qos.dcbx", "fail", "is firmware-owned", name="cee", dcbx=("cee",)),
     said("qos.dcbx", "warn", "willing", name="willing", willing=True),
     said("qos.trust", "pass", "dscp"),
     said("qos.trust", "fail", "enp1s0 pcp", "DSCP 26", trust="pcp"),

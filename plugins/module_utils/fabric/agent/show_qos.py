@@ -27,7 +27,7 @@ def qos_rows(facts: NodeFacts, rails: Mapping[str, str]) -> list[Row]:
 
 
 def _settings(state: QosState) -> Row:
-    dcbx = _NONE if state.dcbx is None else " ".join(state.dcbx) or "firmware"
+    dcbx = _NONE if state.dcbx is None else "firmware" if state.firmware_owned else " ".join(state.dcbx)
     if state.willing:
         dcbx += " willing"
     cnp = (state.cnp_dscp, state.cnp_priority)

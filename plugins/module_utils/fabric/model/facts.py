@@ -236,7 +236,7 @@ class QosState(Model):
     """
 
     netdev: str
-    dcbx: Optional[tuple[str, ...]] = None  # host | lld_managed | cee | ieee | static; () is firmware-owned
+    dcbx: Optional[tuple[str, ...]] = None  # host | lld_managed | cee | ieee | static; the firmware's without host
     willing: Optional[bool] = None  # adopts the peer's ETS and PFC
     trust: Optional[str] = None  # dscp | pcp
     dscp_prio: Optional[tuple[tuple[int, int], ...]] = None  # (DSCP, priority), sorted; a DSCP may be there twice
@@ -261,6 +261,11 @@ class QosState(Model):
     pfc_sent: Optional[tuple[int, ...]] = None  # PFC frames by priority since the driver was loaded
     pfc_received: Optional[tuple[int, ...]] = None
     offers: tuple[str, ...] = ()  # how it can be set: dcb | qos_sysfs | ecn_sysfs | cc_params | bnxt_cc | irdma_cc
+
+    @property
+    def firmware_owned(self) -> bool:
+        """Whether DCBX is not the host's (kernel include/uapi/linux/dcbnl.h, DCB_CAP_DCBX_*); no owner is none."""
+        return self.dcbx is not None and ("lld_managed" in self.dcbx or "host" not in self.dcbx)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,6 @@ from ..model.plan import Plan, Step, WriteFile
 from ..resolve.bind import BoundRail, bind
 from .qos import RELEASED, NodeQos, each_device, rail_ports
 from .qos_nic import FLAP, priorities
-from .qos_owners import firmware_owned
 from .qos_providers import DcbProvider, RailPort
 from .qos_providers.choose import provider
 from .qos_providers.rdma_cm import forget
@@ -54,7 +53,7 @@ def _rail(rail: BoundRail, facts: NodeFacts, node: NodeQos, notes: list[str]) ->
     ports = rail_ports(rail, facts, notes, _NOTHING)
     steps: list[Step] = []
     for port in ports:
-        if not port.state.offers or firmware_owned(port.state):
+        if not port.state.offers or port.state.firmware_owned:
             continue
         steps += _port(port, provider(port, node.tools))
     if ports:

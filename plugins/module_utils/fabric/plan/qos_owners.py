@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from ..errors import RefusedError
-from ..model.facts import QosState
 from ..model.plan import Action, Run, Step
 from .qos_providers import DcbProvider, RailPort
 
@@ -17,18 +16,13 @@ _NV = (
 )
 
 
-def firmware_owned(state: QosState) -> bool:
-    """Whether DCBX is not the host's; a driver that shows no owner has none (kernel linux/dcbnl.h, DCB_CAP_DCBX_*)."""
-    return state.dcbx is not None and ("lld_managed" in state.dcbx or "host" not in state.dcbx)
-
-
 def refuse_owners(port: RailPort) -> None:
     """Nothing, when the host may set the port.
 
     :raises RefusedError: when the firmware owns DCBX and the spec does not say to take it, or it cannot be taken.
     """
     state, netdev = port.state, port.netdev
-    if not firmware_owned(state):
+    if not state.firmware_owned:
         return
     follows = ", and is willing: it takes over the ETS and PFC of the switch" if state.willing else ""
     if netdev.driver == "bnxt_en":
@@ -50,7 +44,7 @@ def refuse_owners(port: RailPort) -> None:
 
 def take_step(port: RailPort, dcb: DcbProvider) -> tuple[Step, ...]:
     """The step that makes the host the owner of DCBX."""
-    if not firmware_owned(port.state):
+    if not port.state.firmware_owned:
         return ()
     netdev = port.netdev
     actions: tuple[Action, ...] = dcb.take(netdev.name)

@@ -141,14 +141,11 @@ def _no_cnp(view: View, qos: Qos, state: QosState, why: str) -> list[str]:
 def _dcbx(_qos: Qos, state: QosState) -> Answer:
     if state.dcbx is None:
         return None
-    if not state.dcbx or "lld_managed" in state.dcbx:
+    if state.firmware_owned:
         willing = " and adopts what the switch says (willing)" if state.willing else ""
         return Trouble(
             "owned by the host", "is firmware-owned", f"DCBX of the NIC's firmware owns the settings{willing}"
         )
-    words = " ".join(state.dcbx)
-    if "host" not in state.dcbx:
-        return Trouble("owned by the host", f"DCBX {words}", "no host flag: the driver takes no settings")
     if state.willing:
         return Trouble(
             "not willing",
@@ -157,7 +154,7 @@ def _dcbx(_qos: Qos, state: QosState) -> Answer:
             remedy="dcb ets set dev NETDEV willing off",
             warn=True,
         )
-    return words
+    return " ".join(state.dcbx)
 
 
 def _trust(qos: Qos, state: QosState) -> Answer:
