@@ -31,6 +31,8 @@ BOOT_TIMEOUT_PER_NODE = 60.0
 SSH_TIMEOUT = 60.0
 SNAPSHOT_TIMEOUT = 120.0
 START_TIMEOUT = 15.0
+# Enough for a node to notice that a cable is out.
+UNPLUGGED = 2.0
 FRESH = "fresh"
 # sun_path holds 108 bytes; the longest name below the runtime directory takes 24.
 MAX_RUNTIME_PATH = 80
@@ -232,9 +234,18 @@ class Lab:
         client.call(self._control, "set", target=target, mtu=mtu, loss=loss, rate=rate, down=down)
 
     def swap(self, one: tuple[str, str], other: tuple[str, str]) -> None:
-        """Exchange the leaf ports of two cables, each given as (node, rail)."""
+        """Exchange the leaf ports of two cables, each given as (node, rail).
+
+        The carrier goes meanwhile, as with real cables: without that, a node would go on to believe in the neighbours
+        that it has heard of, for as long as they told it to.
+        """
         self._require_up()
+        for end in (one, other):
+            self.link(*end, up=False)
+        time.sleep(UNPLUGGED)
         client.call(self._control, "swap", one=cable(*one), other=cable(*other))
+        for end in (one, other):
+            self.link(*end, up=True)
 
     def power_off(self, node: str) -> None:
         """Pull the plug: QEMU ends at once, without a word to the guest."""
