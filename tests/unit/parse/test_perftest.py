@@ -144,6 +144,8 @@ def test_a_queue_pair_with_a_good_gid_lacks_a_path():
         (" Did not detect devices \n Unable to find the Infiniband/RoCE device\n", "device"),
         ("IB device rxe_rail7 not found\n Unable to find the Infiniband/RoCE device\n", "device"),
         ("Couldn't connect to 10.20.0.2:18515\nUnable to open file descriptor for socket connection\n", "connect"),
+        ("Unexpected CM event bl blka 8\n Unable to perform rdma_client function\n", "connect"),
+        ("please check that DURATION > 2*MARGIN\n", "option"),
         ("Couldn't listen to port 18515\n", "listen"),
         ("ib_write_bw: unrecognized option '--bind_source_ip'\n", "option"),
         ("Error: BW result is below bw limit\n", "below_limit"),

@@ -217,13 +217,16 @@ def test_two_servers_share_one_port():
     assert "--tclass=106" in first
     assert " -R" in second
     assert first.split()[first.split().index("-p") + 1] == second.split()[second.split().index("-p") + 1]
-    assert lifetime >= 40 + 6 + 2
+    assert lifetime >= 40 + 6 + 3
+    # The tool measures between its margins, and does nothing when they leave no time.
+    margin = int(second.split()[second.split().index("-f") + 1])
+    assert int(second.split()[second.split().index("-D") + 1]) > 2 * margin
 
 
 def test_the_work_travels_as_plain_data():
     work = plan_proof(INTENTS).nodes["node1"]
     assert decode(NodeWork, json.loads(json.dumps(encode(work))), "work") == work
-    assert announce(work, "measure")[0].endswith("then 2 s by RDMA-CM")
+    assert announce(work, "measure")[0].endswith("then 3 s by RDMA-CM")
     assert [pair.kind for pair in unsent(work, "measure", "not_run", "gone")] == [
         "bandwidth", "class", "cm_class", "lossless",
     ]  # fmt: skip

@@ -51,7 +51,9 @@ class Safety(Watch):
         :raises ApplyError: when the node could not undo the change by itself: then it is not made.
         """
         self._plan, self._backups = plan, backups
-        if not any(step.disruptive or any(isinstance(act, Run) for act in step.actions) for step in plan.steps):
+        actions = (*plan.settle, *(action for step in plan.steps for action in step.actions))
+        # Files alone bring nothing in force.
+        if not any(step.disruptive for step in plan.steps) and not any(isinstance(action, Run) for action in actions):
             return
         self._way, self._defaults = self._way_back(), self._default_routes()
         if self.confirm:
