@@ -61,7 +61,7 @@ def test_rails_swapped_at_the_leaf_are_one_root(converged_lab):
     for rail, leaf in (("rail0", "leaf1"), ("rail1", "leaf0")):
         converged_lab.await_neighbour("node1", rail, leaf)
     root = only_root(converged_lab)
-    assert root["rule"] == "rail.leaf"
+    assert root["rule"] == "fabric.cabling"
     for word in ("rail0", "rail1", "leaf0", "leaf1"):
         assert word in f"{root['rail']} {root['expected']} {root['found']} {root['cause']} {root['remedy']}"
 

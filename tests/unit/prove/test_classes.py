@@ -95,7 +95,7 @@ def test_the_calls_of_a_rail():
     assert "--tclass=106" in first
     assert "-R" in second
     assert not [word for word in second if word.startswith("--tclass") or word == "-x"]
-    assert second[second.index("-D") + 1] == "2"
+    assert second[second.index("-D") + 1] == "3"
     # Before and after all, and around each test.
     assert len([argv for argv in port.argvs if argv[0] == "ethtool"]) == 5
 
