@@ -66,7 +66,7 @@ def test_a_controller_that_is_gone_confirms_nothing(converged_lab, tmp_path):
         # The node itself waits: a change is confirmed within seconds.
         converged_lab.lab.run("node1", [f"until test -e {RECORD}; do sleep 0.1; done"], timeout=120)
 
-    kill_at(converged_lab, "rail_network : Configure the rails", changing, other_spec(tmp_path, smaller))
+    kill_at(converged_lab, "rail_network : Configure the rails", changing, other_spec(tmp_path, smaller), after=0)
     deadline = time.monotonic() + 90
     while waits(converged_lab, "node1"):
         assert time.monotonic() < deadline, "the change still waits for its confirmation"

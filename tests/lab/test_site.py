@@ -111,8 +111,8 @@ def test_a_node_reset_half_way_converges_on_the_next_run(lab):
     assert converged.playbook("site.yml").changed() == NOTHING
 
 
-def kill_at(converged, task, first=lambda: None, arguments=()):
-    """Start site.yml and, a moment after ``task`` began, do ``first`` and kill the controller with all its children."""
+def kill_at(converged, task, first=lambda: None, arguments=(), after=3.0):
+    """Start site.yml and, ``after`` seconds from the start of ``task``, do ``first`` and kill the controller with all its children."""
     # Short, because the sockets of shared connections go there: their paths are limited to about 100 characters.
     folder = Path(tempfile.mkdtemp(prefix="rw-"))
     with subprocess.Popen(
@@ -126,7 +126,7 @@ def kill_at(converged, task, first=lambda: None, arguments=()):
         start_new_session=True,
     ) as process:
         seen = any(task in line for line in process.stdout)
-        time.sleep(3)
+        time.sleep(after)
         first()
         os.killpg(process.pid, signal.SIGKILL)
     shutil.rmtree(folder, ignore_errors=True)
