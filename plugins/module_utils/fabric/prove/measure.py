@@ -14,7 +14,7 @@ from ..ports import Port
 from ..records import replace
 from ..resolve.bind import BoundRail
 from .classes import Classes, Look, gained, judge_class, judge_cm, judge_drops, unproved
-from .perf import Endpoint, bind_option, command, find_endpoint, find_gid, list_options
+from .perf import Endpoint, bind_option, command, find_endpoint, find_gid, list_options, rate
 from .route import Obstacle, find_obstacle
 from .work import NodeWork, Test
 
@@ -74,7 +74,7 @@ def _measure(port: Port, rail: Optional[BoundRail], test: Test, options: str) ->
     if isinstance(end, Obstacle):
         return failed(test, end, rail)
     run = _run(port, command(test, end, test.target.source, options, server=test.target.peer), test.seconds)
-    return failed(test, run, rail) if isinstance(run, Obstacle) else _judged(test, rail, end, run)
+    return failed(test, run, rail) if isinstance(run, Obstacle) else _judged(test, rail, end, run, test.seconds)
 
 
 def _by_cm(port: Port, rail: Optional[BoundRail], test: Test, options: str) -> PairResult:
@@ -89,7 +89,7 @@ def _by_cm(port: Port, rail: Optional[BoundRail], test: Test, options: str) -> P
         if isinstance(run, Obstacle):
             return failed(test, run, rail)
         if run.failure is None or run.failure.code != "connect" or time.monotonic() > deadline:
-            return _judged(test, rail, replace(end, gid=None), run)
+            return _judged(test, rail, replace(end, gid=None), run, test.cm_seconds)
         time.sleep(0.3)
 
 
@@ -103,7 +103,7 @@ def _run(port: Port, argv: list[str], seconds: int) -> Union[Perftest, Obstacle]
         return Obstacle("tool", str(error))
 
 
-def _judged(test: Test, rail: Optional[BoundRail], end: Endpoint, run: Perftest) -> PairResult:
+def _judged(test: Test, rail: Optional[BoundRail], end: Endpoint, run: Perftest, seconds: int) -> PairResult:
     """The result with the path that the tool says it took."""
     gid = find_gid(rail.port if rail is not None else None, run.local_gid, run.gid_index)
     netdev = gid.netdev if gid is not None else None
@@ -124,7 +124,7 @@ def _judged(test: Test, rail: Optional[BoundRail], end: Endpoint, run: Perftest)
         test.rail,
         test.peer_rail,
         expected=test.expected,
-        value=run.best.average if run.best is not None and run.ok else None,
+        value=rate(run.best, seconds) if run.best is not None and run.ok else None,
         device=run.device,
         gid=run.local_gid,
         netdev=netdev,
