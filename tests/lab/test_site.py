@@ -112,7 +112,7 @@ def test_a_node_reset_half_way_converges_on_the_next_run(lab):
 
 
 def kill_at(converged, task, first=lambda: None, arguments=(), after=3.0):
-    """Start site.yml and, ``after`` seconds from the start of ``task``, do ``first`` and kill the controller with all its children."""
+    """Start site.yml and, ``after`` seconds into ``task``, do ``first`` and kill the controller with its children."""
     # Short, because the sockets of shared connections go there: their paths are limited to about 100 characters.
     folder = Path(tempfile.mkdtemp(prefix="rw-"))
     with subprocess.Popen(
