@@ -13,7 +13,7 @@ from lab import LabError
 from lab.nic import Nic, captured, reload_twin
 from lab.topology import rail_mac
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.full]
 
 # DSCP 26 with ECT(0), and 48.
 ROCE_TOS, CNP_DSCP = 106, 48
