@@ -21,6 +21,7 @@ auto mgmt0
 iface mgmt0 inet static
     address 10.0.2.15/24
 END
+        apt-get -qq update
         apt-get -qq install -o Dpkg::Options::=--force-confold ifupdown ifenslave vlan
         systemctl enable networking.service
     """,
@@ -38,6 +39,7 @@ address1=10.0.2.15/24
 method=disabled
 END
         chmod 600 /etc/NetworkManager/system-connections/mgmt0.nmconnection
+        apt-get -qq update
         apt-get -qq install network-manager
         systemctl enable NetworkManager.service
     """,

@@ -77,4 +77,4 @@ def test_a_missing_vlan(tagged):
     converged.lab.run("node1", ["ip link delete rail0.100"])
     root = only_root(converged, *spec)
     assert (root["host"], root["rail"]) == ("node1", "rail0")
-    assert "rail0.100" in root["found"]
+    assert "no VLAN device" in root["found"]
