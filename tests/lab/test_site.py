@@ -37,7 +37,8 @@ def test_check_mode_predicts_each_step_of_the_first_run(first_runs):
     predicted, done = first_runs.predicted.steps(), first_runs.done.steps()
     assert any("MTU" in step for step in done)
     assert any("soft RoCE device" in step for step in done)
-    assert not done - predicted
+    unforeseen = done - predicted
+    assert not unforeseen, "\n".join(sorted(unforeseen))
 
 
 def test_the_first_run_converged_to_a_pass(first_runs):

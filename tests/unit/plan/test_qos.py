@@ -394,6 +394,20 @@ def test_a_bond_is_set_port_by_port():
     ]
 
 
+def test_devices_that_an_earlier_step_makes_are_foreseen_in_check_mode_only():
+    intent, facts = lossless.intent(soft=True), lossless.facts(soft=True)
+    facts = replace(facts, rdma=facts.rdma[1:], qos=tuple(replace(state, offers=INBOX) for state in facts.qos))
+    foreseen = plan_qos(intent, facts, TOOLS, predict=True)
+    assert texts(foreseen) == [
+        "rail0: RDMA-CM ToS of rxe_rail0 (none) -> 106 (DSCP 26, ECT(0)) [after: soft RoCE device]",
+        "rail0: RDMA-CM GID type of rxe_rail0 (none) -> RoCE v2 [after: soft RoCE device]",
+    ]
+    assert (done(foreseen), foreseen.notes) == ([], ())
+    taken = plan_qos(intent, facts, TOOLS)
+    assert taken.steps == ()
+    assert taken.notes == ("rail0: RDMA-CM is left alone, because the rail's RDMA device is not there",)
+
+
 def test_reading_the_node():
     port = FakePort({"/usr/sbin/dcb": "", "/run/systemd/units/invocation:lldpad.socket": "", RELEASED: ""})
     assert read_qos(port) == NodeQos(("dcb",), ("lldpad.socket",), True)

@@ -137,13 +137,13 @@ def apply_qos(
     from ..plan.qos_absent import plan_absent  # noqa: PLC0415
 
     eyes = _Eyes(port, session)
-    wanted = plan_absent if absent else plan_qos
 
     def planner(interrupted: bool) -> Plan:
         facts = with_remembered(eyes.look(), read_management(port), session)
         if any(item.subject == "management" for item in facts.unread):
             raise ReadError("which link carries the management could not be read", "management")
-        return wanted(intent, facts, read_qos(port))
+        node = read_qos(port)
+        return plan_absent(intent, facts, node) if absent else plan_qos(intent, facts, node, predict=check)
 
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
     return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer)

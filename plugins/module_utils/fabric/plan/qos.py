@@ -12,8 +12,8 @@ from ..model.facts import NodeFacts, RdmaPort
 from ..model.intent import NodeIntent, Qos
 from ..model.plan import Plan, RemoveFile, Run, Step
 from ..ports import TOOL_PATH, Port
-from ..records import dataclass
-from ..resolve.bind import BoundRail, bind
+from ..records import dataclass, replace
+from ..resolve.bind import BoundRail, bind, soft_name
 from ..resolve.derive import ECT0
 from .protect import carries_management
 from .qos_nic import nic_steps
@@ -50,11 +50,12 @@ def read_qos(port: Port) -> NodeQos:
     return NodeQos(tools, running, port.exists(RELEASED))
 
 
-def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos) -> Plan:
+def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos, *, predict: bool = False) -> Plan:
     """Steps towards the intent's lossless settings; on a node without any such rail there are none.
 
     Within a rail everything that makes its link flap comes in one step a port, after all that is needed before it.
 
+    :param predict: also say what will be set on soft RoCE devices that an earlier step has yet to make.
     :raises RefusedError: when somebody else owns the settings and the spec does not say to take them, when the NIC
         cannot have them, and when a rail's netdev carries the management of the node.
     :raises ReadError: when the settings could not be read.
@@ -73,7 +74,7 @@ def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos) -> Plan:
         for port in ports:
             steps += _port_steps(port, facts, node, notes)
         if ports:
-            steps += _rdma_steps(rail, ports[0].qos)
+            steps += _rdma_steps(rail, ports[0].qos, predict, notes)
     return Plan("qos", tuple(steps), notes=tuple(notes))
 
 
@@ -169,15 +170,20 @@ def _lldpad(rails: list[BoundRail], units: tuple[str, ...]) -> Step:
     return Step("lldpad", "service", "running", "stopped and disabled", stop)
 
 
-def _rdma_steps(rail: BoundRail, qos: Qos) -> list[Step]:
+def _rdma_steps(rail: BoundRail, qos: Qos, predict: bool, notes: list[str]) -> list[Step]:
     words = f"DSCP {qos.data_dscp}{', ECT(0)' if qos.tos & ECT0 else ''}"
-    return each_device(
-        rail,
-        lambda device, port: (
-            *rdma_cm(rail.intent.name, device, port, qos.tos, words),
-            *traffic_class(rail.intent.name, device, port, qos.tos),
-        ),
-    )
+    name = rail.intent.name
+
+    def towards(device: str, port: RdmaPort) -> tuple[Step, ...]:
+        return (*rdma_cm(name, device, port, qos.tos, words), *traffic_class(name, device, port, qos.tos))
+
+    if rail.rdma is not None or any(port.rdma is not None for port in rail.ports):
+        return each_device(rail, towards)
+    if not (predict and rail.intent.soft_roce):
+        notes.append(f"{name}: RDMA-CM is left alone, because the rail's RDMA device is not there")
+        return []
+    steps = rdma_cm(name, soft_name(rail.intent), RdmaPort(1), qos.tos, words)
+    return [replace(step, actions=(), undo=(), depends_on="soft RoCE device") for step in steps]
 
 
 def each_device(rail: BoundRail, steps: Callable[[str, RdmaPort], tuple[Step, ...]]) -> list[Step]:
