@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from lab import Lab, LabError  # noqa: E402
-from tools import bench_agent  # noqa: E402
+from tools import bench_agent, bench_setter  # noqa: E402
 
 PAIRS = 3
 SNAPSHOT = "bench"
@@ -175,6 +175,7 @@ def main() -> int:
         cost = bench_agent.measure()
         say.row("railwright check / python3 -c pass, CPU", cost.ratio, "6 or less", f"{cost.check_s * 1000:.0f} ms")
         say.row("railwright check, peak memory in MB", cost.peak_mb, "under 25")
+        say.row("roce_qos, 8 rails, no change / ping, CPU", bench_setter.measure(), "2 or less")
         lab = Lab()
         if lab.status()["up"]:
             bench_lab(lab, say)

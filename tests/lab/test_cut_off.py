@@ -15,7 +15,7 @@ import yaml
 from tests.lab.conftest import ROOT
 from tests.lab.test_site import kill_at
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.full]
 SPEC = yaml.safe_load((ROOT / "inventories/lab/group_vars/all/fabric.yml").read_text(encoding="utf-8"))["fabric_spec"]
 CONTROLLER = "10.0.2.2"  # as nodes see it: the host side of QEMU's user network
 RECORD = "/var/lib/railwright/undo/record.json"
@@ -61,7 +61,6 @@ def waits(converged, node):
     return converged.lab.run(node, [f"test -e {RECORD}"], check=False).returncode == 0
 
 
-@pytest.mark.full
 def test_a_controller_that_is_gone_confirms_nothing(converged_lab, tmp_path):
     # The node itself waits, from the beginning: a change is confirmed within seconds, and to log in takes as long.
     with ThreadPoolExecutor(1) as pool:

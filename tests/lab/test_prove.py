@@ -28,7 +28,7 @@ def test_a_healthy_fabric_is_proved(converged_lab):
     played = converged_lab.playbook(PROVE)
     assert played.report["verdict"] == "pass"
     wanted = sorted((host, peer, rail) for host in NODES for peer in NODES for rail in RAILS if host != peer)
-    for kind in ("mtu", "bandwidth"):
+    for kind in ("mtu", "bandwidth", "class", "cm_class", "lossless"):
         found = pairs(played, kind)
         assert sorted((pair["host"], pair["peer"], pair["rail"]) for pair in found) == wanted
         assert not [pair for pair in found if pair["error"]]
@@ -56,6 +56,7 @@ def test_check_mode_says_what_it_would_send_and_sends_nothing(converged_lab):
     assert max(after[port] - before[port] for port in after) < 20_000
 
 
+@pytest.mark.full
 def test_a_small_mtu_on_one_leaf_is_one_root_that_names_the_leaf(converged_lab):
     converged_lab.lab.leaf_set("leaf0", mtu=1500)
     played = converged_lab.playbook(PROVE, check=False)

@@ -46,6 +46,7 @@ def test_the_first_run_converged_to_a_pass(first_runs):
     assert first_runs.done.changed()["node1"] > 0
 
 
+@pytest.mark.full
 def test_the_second_run_changes_nothing(converged_lab):
     assert converged_lab.playbook("site.yml").changed() == NOTHING
 

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.codec import decode, encode
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Acceptance
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.prove.cover import plan_proof
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.prove.work import NodeWork
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.prove.work import GRACE_S, NodeWork
 
 from tests.unit.prove.fakes import node, rail
 
@@ -35,7 +35,7 @@ def test_two_nodes():
     assert work.probes[0].targets[0].source == "10.0.0.1"
     assert work.measure[0].target.peer == "10.0.0.2"
     assert cover.coverage == "all 4 of 4 pairs and rails"
-    assert work.lifetime_s <= 60
+    assert work.lifetime_s <= 90
 
 
 def test_both_sides_of_a_test_have_the_same_description():
@@ -158,6 +158,11 @@ def test_soft_rails_are_loaded_gently_and_hard_ones_fully():
     )
     assert (soft.size * soft.depth, soft.queue_pairs) == (131072, 1)
     assert (hard.size, hard.queue_pairs) == (1048576, 4)
+
+
+def test_servers_outlive_a_test_that_hangs_on_each_rail():
+    work = plan_proof(fabric(2)).nodes["node1"]
+    assert work.lifetime_s > sum(test.seconds + GRACE_S for test in work.measure)
 
 
 def test_servers_live_until_the_last_batch_of_clients_came():

@@ -18,7 +18,7 @@ from ..model.finding import PairResult
 from ..model.intent import NodeIntent, RailIntent
 from ..records import dataclass, field
 from ..resolve.derive import FIRST_TEST_PORT
-from .work import MtuProbe, NodeWork, Target, Test
+from .work import GRACE_S, MtuProbe, NodeWork, Target, Test
 
 ALL_PAIRS_UP_TO = 32
 # A soft RoCE test is longer: what a lost packet costs (perf.py has the timeout) must not fill the whole of it.
@@ -90,8 +90,9 @@ def plan_proof(intents: Mapping[str, NodeIntent], unreached: Sequence[str] = (),
                     _unreached(member.host, peer, name) for peer in unreached[: ALL_PAIRS_UP_TO - 1]
                 ]
     batches = -(-max(len(order), 1) // max(forks, 1))
-    second = CM_SECONDS + 2 if any(rail.qos for intent in intents.values() for rail in intent.rails) else 0
-    lifetime = START_S + batches * len(members) * (SOFT_SECONDS + 2 + second)
+    second = CM_SECONDS + GRACE_S if any(rail.qos for intent in intents.values() for rail in intent.rails) else 0
+    # A rail on which nothing passes holds up the next one for as long as its test is given.
+    lifetime = START_S + batches * len(members) * (SOFT_SECONDS + GRACE_S + second)
     nodes = {
         host: NodeWork(host, tuple(part.probes), tuple(part.serve), tuple(part.measure), tuple(part.skipped), lifetime)
         for host, part in parts.items()

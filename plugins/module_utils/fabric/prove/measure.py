@@ -16,9 +16,8 @@ from ..resolve.bind import BoundRail
 from .classes import Classes, Look, gained, judge_class, judge_cm, judge_drops, unproved
 from .perf import Endpoint, bind_option, command, find_endpoint, find_gid, list_options, rate
 from .route import Obstacle, find_obstacle
-from .work import NodeWork, Test
+from .work import GRACE_S, NodeWork, Test
 
-START_S = 15.0  # handshake and end, beside the seconds of the test
 CM_START_S = 5.0  # between the end of one server and the start of the next
 
 
@@ -95,10 +94,10 @@ def _by_cm(port: Port, rail: Optional[BoundRail], test: Test, options: str) -> P
 
 def _run(port: Port, argv: list[str], seconds: int) -> Union[Perftest, Obstacle]:
     try:
-        done = port.run(argv, timeout=seconds + START_S)
+        done = port.run(argv, timeout=seconds + GRACE_S)
         return parse_perftest(done.out, done.err)
     except HungError:
-        return Obstacle("rdma", f"the test did not end within {seconds + START_S:g} s: no RDMA traffic passes")
+        return Obstacle("rdma", f"the test did not end within {seconds + GRACE_S:g} s: no RDMA traffic passes")
     except (ReadError, ParseError) as error:
         return Obstacle("tool", str(error))
 

@@ -9,6 +9,8 @@ from typing import Optional
 from ..model.finding import PairResult
 from ..records import dataclass
 
+GRACE_S = 15  # for a test's handshake and end, beside its seconds: one that takes longer is given up
+
 
 @dataclass(frozen=True)
 class Target:
