@@ -84,7 +84,7 @@ unit-full: setup ## the same with the slow cases and many more examples of each 
 
 .PHONY: unit-bare
 unit-bare: setup ## the same with Ansible out of reach: the core must not need it
-	$(PYTEST) tests/unit --without-ansible -q -m 'not full' $(SELECT)
+	$(PYTEST) tests/unit --without-ansible -q -n 2 -m 'not full' $(SELECT)
 
 .PHONY: unit-py39
 unit-py39: setup ## the same under Python 3.9, where there is one: the oldest on managed nodes

@@ -203,6 +203,15 @@ def test_an_unreadable_value_is_unknown_and_told(copy):
     assert found.rdma[3].ports[0].state == "ACTIVE"
 
 
+def test_damaged_text_is_unknown_and_no_part_of_a_path(copy):
+    (copy / "proc/sys/kernel/osrelease").write_text("6.1.0\x00-39\n")
+    found = facts(copy)
+    assert found.system.kernel is None
+    assert [item.reason for item in found.unread if item.source == "/proc/sys/kernel/osrelease"] == [
+        "a line of text is expected (found '6.1.0\\x00-39')"
+    ]
+
+
 def test_nothing_to_read_is_nothing_known(tmp_path):
     found = facts(tmp_path)
     assert (found.pci, found.netdevs, found.rdma, found.modules, found.memlock) == (None,) * 5

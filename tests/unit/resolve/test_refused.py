@@ -331,6 +331,22 @@ def test_the_gateway_of_another_unit_is_no_hosts_address() -> None:
         fabric.resolve_all(wanted, hosts(wanted, ("b", "su2", 9)), ["a"])
 
 
+@pytest.mark.parametrize("name", ["a", "su1-leaf0", "sm1"])
+def test_a_waiver_is_for_somebody_who_is_there(name: str) -> None:
+    waiver = {"rule": "rail.mtu", "reason": "old switch", "until": "2027-03-31", "host": name}
+    raw = changed(GOOD, ("waivers", [waiver]), ("units/su1/rail0/leaf", "su1-leaf0"))
+    wanted = spec.load(raw)
+    assert fabric.resolve_all(wanted, hosts(wanted, ("a", "su1", 5)), ["sm1"])
+    strange = spec.load(changed(raw, ("waivers/0/host", "a1")))
+    with pytest.raises(SpecError, match=r"^fabric_spec.waivers\[0\].host: there is no such host .* \(found 'a1'\)"):
+        fabric.resolve_all(strange, hosts(strange, ("a", "su1", 5)), ["sm1"])
+
+
+def test_a_subnet_without_a_host_address_is_no_matter_of_the_number() -> None:
+    with pytest.raises(SpecError, match=r"Give rail0 a larger subnet than 10\.10\.7\.0/32"):
+        resolved(changed(GOOD, ("units/su1/rail0", {"subnet": "10.10.7.0/32"})))
+
+
 def test_subnet_managers_on_hosts_need_hosts() -> None:
     wanted = spec.load(GOOD)
     with pytest.raises(SpecError, match="hosts run the subnet managers, but the group subnet_managers is empty"):

@@ -52,12 +52,16 @@ class Reader:
     def text(self, path: str, subject: str) -> Optional[str]:
         """The text of a file that need not be there; ``None`` when it is absent or empty."""
         try:
-            return self.port.read(path).strip() or None
+            text = self.port.read(path).strip()
         except MissingError:
             return None
         except ReadError as error:
             self.note(error, subject)
             return None
+        if "\0" in text:  # damaged, and no part of any path
+            self.note(ParseError("a line of text is expected", path, text), subject)
+            return None
+        return text or None
 
     def names(self, path: str, subject: str) -> list[str]:
         """The names in a directory that need not be there, sorted; none and a note when it cannot be read."""

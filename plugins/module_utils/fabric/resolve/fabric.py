@@ -17,9 +17,11 @@ def resolve_all(spec: FabricSpec, hosts: Sequence[Host], subnet_managers: Sequen
     """The intents of all hosts, in their order.
 
     :param subnet_managers: hosts of the inventory's group of that name.
-    :raises SpecError: for a number or an address that two hosts have, and for subnet managers that no host runs.
+    :raises SpecError: for a number or an address that two hosts have, for subnet managers that no host runs, and for a
+        waiver of a host or leaf that there is not.
     """
     _check_subnet_managers(spec, subnet_managers)
+    _check_waivers(spec, {*(host.name for host in hosts), *subnet_managers})
     _check_numbers(hosts)
     intents = tuple(resolve(spec, host) for host in hosts)
     _check_addresses(spec, intents)
@@ -35,6 +37,18 @@ def _check_subnet_managers(spec: FabricSpec, subnet_managers: Sequence[str]) -> 
                 f"fabric_spec.fabrics.{name}.infiniband.subnet_managers",
                 "hosts",
                 "List them in the group subnet_managers, or say switch, ufm or external",
+            )
+
+
+def _check_waivers(spec: FabricSpec, hosts: set[str]) -> None:
+    leaves = {leaf for unit in spec.units.values() for rail in unit.values() for leaf in rail.leaf}
+    for number, waiver in enumerate(spec.waivers):
+        if waiver.host is not None and waiver.host not in hosts | leaves:
+            raise SpecError(
+                "there is no such host in the inventory, and no such leaf",
+                f"fabric_spec.waivers[{number}].host",
+                waiver.host,
+                "Write its inventory name, or take the waiver out",
             )
 
 

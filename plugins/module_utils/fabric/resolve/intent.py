@@ -228,11 +228,13 @@ def _pool(host: Host, rail: Rail, subnet: networks.Network) -> str:
     """The subnet's base plus the host's number."""
     number = _node_id(host)
     if number >= subnet.num_addresses or networks.reserved(subnet, subnet[number]):
+        last = _last(subnet)
+        remedy = f"Use a number from 1 to {last}" if last > 0 else f"Give {rail.name} a larger subnet than {subnet}"
         raise SpecError(
             f"this number gives no host address in {subnet} of {rail.name}",
             f"{host.name}: fabric_node_id",
             str(number),
-            f"Use a number from 1 to {_last(subnet)}",
+            remedy,
         )
     return f"{subnet[number]}/{subnet.prefixlen}"
 
