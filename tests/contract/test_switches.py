@@ -67,3 +67,22 @@ def test_a_drift_and_a_missing_dump_fail_by_name(site, tmp_path):
     assert "spine0: Ethernet0, Ethernet8: pfc is 4, wanted 3" in done.stdout
     assert "there is no dump of this switch" in done.stdout
     assert done.stdout.count("the switch is as it should be") == len(FILES) - 3
+
+
+def test_a_dump_with_pfc_on_another_priority_is_one_root_of_the_report(site, tmp_path):
+    _, dumps = site
+    for path in dumps.iterdir():
+        text = path.read_text(encoding="utf-8")
+        wrong = text.replace('"pfc_enable": "3"', '"pfc_enable": "4"') if path.stem == "su1-leaf0" else text
+        (tmp_path / path.name).write_text(wrong, encoding="utf-8")
+    command = [BIN / "ansible-playbook", "-i", "inventories/example-roce-8rail", "playbooks/verify.yml"]
+    command += ["--limit", "gpu001", "-e", "ansible_host=127.0.0.1", "-e", "ansible_port=1"]
+    command += ["-e", f"switch_config_dumps={tmp_path}", "-e", f"fabric_report_dir={tmp_path / 'report'}"]
+    subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    report = json.loads((tmp_path / "report/report.json").read_text(encoding="utf-8"))
+    roots = [found for found in report["findings"] if found["state"] != "pass" and not found["caused_by"]]
+    switch = [found for found in roots if found["rule"].startswith("switch.")]
+    assert [(found["rule"], found["device"]) for found in switch] == [("switch.pfc", "su1-leaf0")]
+    assert switch[0]["state"] == "fail"
+    assert (switch[0]["expected"], switch[0]["found"][:5]) == ("pfc 3", "pfc 4")
+    assert switch[0]["remedy"]

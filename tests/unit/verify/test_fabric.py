@@ -145,6 +145,14 @@ def test_waiver(waiver, covered):
     assert [(item.rule, item.state) for item in expired] == ([("spec.waiver", "warn")] if ended else [])
 
 
+@pytest.mark.parametrize(("host", "covered"), [("leaf0", True), ("leaf1", False), (None, True)])
+def test_a_waiver_of_a_switch(host, covered):
+    waiver = Waiver("switch.pfc", "spine without PFC until spring", "2026-03-01", host=host)
+    broken = Finding("switch.pfc", "fail", "title", None, None, device="leaf0")
+    (found,) = waive((broken,), (waiver,), "2026-01-02")
+    assert (found.waived is not None) is covered
+
+
 @pytest.mark.rule("spec.waiver", "warn")
 def test_an_expired_waiver_is_named_even_when_its_fault_is_gone():
     waivers = (

@@ -52,8 +52,9 @@ def _expired(waivers: tuple[Waiver, ...], today: str) -> list[Finding]:
 
 
 def covers(waiver: Waiver, finding: Finding) -> bool:
-    """Whether the waiver is about this finding, whatever the date."""
-    return waiver.rule == finding.rule and waiver.host in (None, finding.host) and waiver.rail in (None, finding.rail)
+    """Whether the waiver is about this finding, whatever the date; a switch is the device of its findings."""
+    who = finding.host or finding.device
+    return waiver.rule == finding.rule and waiver.host in (None, who) and waiver.rail in (None, finding.rail)
 
 
 def _waived(finding: Finding, waivers: tuple[Waiver, ...], today: str) -> Finding:
