@@ -63,7 +63,7 @@ DRIFT = [
     ("trust pcp", "dcb app flush dev {netdev}", "qos.trust", ("node1",)),
     ("trust pcp by its file", "echo pcp > /sys/class/net/{netdev}/qos/trust", "qos.trust", ("node2",)),
     ("DSCP map off by one", "dcb app replace dev {netdev} dscp-prio 26:2; true", "qos.dscp_map", NODES),
-    ("ETS 60/40", "dcb ets set dev {netdev} tc-bw 0:60 3:40", "qos.ets", NODES),
+    ("ETS 60/40", "dcb ets set dev {netdev} tc-bw all:0 0:60 3:40", "qos.ets", NODES),
     ("priority in another class", "dcb ets set dev {netdev} prio-tc 5:6", "qos.prio_tc", NODES),
     ("global pause", "ethtool -A {netdev} rx on tx on", "qos.pause", NODES),
     ("cable length", "dcb pfc set dev {netdev} delay 40", "qos.cable", NODES),
@@ -82,24 +82,30 @@ DRIFT = [
 @pytest.mark.full
 @pytest.mark.parametrize("node", NODES)
 def test_drift_in_each_setting_is_found_and_repaired(converged_lab, node):
-    """All in one test, on one node after the other: each alone, from a state that passes to one that passes."""
+    """Each alone, one after the other, from a state that passes to one that passes."""
     nic = Nic(converged_lab.lab, node, "rail0")
-    for setting, script, rule, nodes in DRIFT:
-        if node not in nodes:
-            continue
-        nic.run(script)
-        found = nic.lab.run(node, ["railwright", "check", "--json"], check=False)
-        assert found.returncode == 1, f"{setting}: not found\n{found.stdout}"
-        findings = [entry for entry in json.loads(found.stdout)["findings"] if entry["state"] != "pass"]
-        roots = {entry["rule"] for entry in findings if not entry["caused_by"]}
-        assert roots == {rule}, f"{setting}: {findings}"
-        done = nic.lab.run(node, ["railwright", "apply"], check=False)
-        assert done.returncode == 0, f"{setting}: {done.stdout}"
-        assert done.stdout.count(" -> ") == 1, f"{setting}: {done.stdout}"
-        again = nic.lab.run(node, ["railwright", "check"], check=False)
-        assert again.returncode == 0, f"{setting}: {again.stdout}"
-        # The agent is held back by its own work, not by a person's.
-        nic.lab.run(node, ["rm -f /run/railwright/applied"])
+    told = {setting: drifted(nic, script, rule) for setting, script, rule, nodes in DRIFT if node in nodes}
+    assert not {setting: words for setting, words in told.items() if words}
+
+
+def drifted(nic, script, rule):
+    """What is wrong with how the node finds and repairs a setting that was changed by hand; nothing, when all is well.
+
+    Nothing but that setting is written; the DSCPs of a map that was emptied are settings as well.
+    """
+    nic.run(script)
+    found = nic.lab.run(nic.node, ["railwright", "check", "--json"], check=False)
+    findings = [entry for entry in json.loads(found.stdout)["findings"] if entry["state"] != "pass"]
+    roots = [entry["rule"] for entry in findings if not entry["caused_by"]]
+    done = nic.lab.run(nic.node, ["railwright", "apply"], check=False)
+    again = nic.lab.run(nic.node, ["railwright", "check"], check=False)
+    # The agent is held back by its own work, not by a person's.
+    nic.lab.run(nic.node, ["rm -f /run/railwright/applied"])
+    steps = [line for line in done.stdout.splitlines() if " -> " in line]
+    due = 3 if "flush" in script else 1
+    if (found.returncode, roots, done.returncode, len(steps), again.returncode) == (1, [rule], 0, due, 0):
+        return ""
+    return f"roots {roots}\napply {done.stdout}\nthen {again.stdout}"
 
 
 @pytest.mark.full
@@ -110,7 +116,7 @@ def test_drift_is_shown_and_repaired_by_the_playbook(converged_lab):
         "echo 5 > {cc_params}/np_cnp_prio"
     )
     Nic(lab, "node2", "rail1").run(
-        "echo 0 > /sys/class/net/{netdev}/ecn/roce_np/enable/3; dcb ets set dev {netdev} tc-bw 0:60 3:40;"
+        "echo 0 > /sys/class/net/{netdev}/ecn/roce_np/enable/3; dcb ets set dev {netdev} tc-bw all:0 0:60 3:40;"
         "echo 104 > /sys/kernel/config/rdma_cm/rxe_rail1/ports/1/default_roce_tos"
     )
     predicted = converged_lab.playbook("site.yml", "--check", "--diff", check=False)
@@ -187,7 +193,7 @@ FAULTS = [
     ("DCBX firmware-owned", "node2", "echo locked > {knobs}/dcbx", "qos.dcbx", "fail", "firmware"),
     ("lldpad running", "node1", "apt-get -qq install lldpad && systemctl start lldpad",
      "qos.lldpad", "fail", "lldpad"),
-    ("ETS 60/40", "node1", "dcb ets set dev {netdev} tc-bw 0:60 3:40 6:0", "qos.ets", "fail", "60"),
+    ("ETS 60/40", "node1", "dcb ets set dev {netdev} tc-bw all:0 0:60 3:40", "qos.ets", "fail", "60"),
     ("ToS 104", "node1", "echo 104 > /sys/kernel/config/rdma_cm/rxe_rail0/ports/1/default_roce_tos",
      "qos.tos", "fail", "ECT(0)"),
     ("agent's unit disabled", "node1", "systemctl disable --now railwright-apply",
