@@ -34,6 +34,8 @@ def run_setter(module: AnsibleModule, work: Work, name: str) -> None:
         module.fail_json(msg=str(error))
     for note in plan.notes:
         module.warn(note)
+    for words in _disruptions(plan) if module.check_mode else ():
+        module.warn(words)
     module.exit_json(**{**result(plan), **more})
 
 
@@ -61,6 +63,15 @@ def result(plan: Plan, depends_on: Optional[str] = None) -> dict[str, Any]:
         steps = [text if step.depends_on else f"{text} [after: {depends_on}]" for step, text in zip(plan.steps, steps)]
     diff = {"before": _text(before), "after": _text(after), "before_header": plan.concern, "after_header": plan.concern}
     return {"changed": bool(steps), "steps": steps, "before": before, "after": after, "diff": diff}
+
+
+def _disruptions(plan: Plan) -> list[str]:
+    """What would be interrupted, a line for each rail and kind."""
+    settings: dict[tuple[str, str], list[str]] = {}
+    for step in plan.steps:
+        if step.disruptive:
+            settings.setdefault((step.subject, step.disruptive), []).append(step.setting)
+    return [f"{subject}: {what}, for {', '.join(names)}" for (subject, what), names in settings.items()]
 
 
 def _text(settings: dict[str, str]) -> str:

@@ -192,9 +192,12 @@ def test_lossless_rails_and_their_defaults_again(run, node, monkeypatch):
     assert "rail0: PFC none -> priority 3 [the link flaps] [after: node_intent]" in check["steps"]
     assert check["before"]["rail0: trust"] == "pcp"
     assert "rail0: PFC: priority 3\n" in check["diff"]["after"]
+    assert "rail0: the link flaps, for PFC" in check["warnings"]
     assert made.changes == []
     run("node_intent", intent=data)
-    assert run("roce_qos", intent=data)["changed"]
+    done = run("roce_qos", intent=data)
+    assert done["changed"]
+    assert not [words for words in done["warnings"] if "flaps" in words]
     made.forget()
     second = run("roce_qos", intent=data)
     assert (second["changed"], second["steps"], made.changes) == (False, [], [])
