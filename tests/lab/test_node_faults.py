@@ -72,4 +72,4 @@ def test_lost_packets_are_one_root(converged_lab):
     played = converged_lab.playbook("playbooks/prove.yml", check=False)
     roots = played.roots()
     assert [(root["rail"], root["state"]) for root in roots] == [("rail0", "fail")], roots
-    assert "lost" in roots[0]["found"] + roots[0]["cause"]
+    assert "loses packets" in roots[0]["cause"]
