@@ -31,8 +31,8 @@ BOOT_TIMEOUT_PER_NODE = 60.0
 SSH_TIMEOUT = 60.0
 SNAPSHOT_TIMEOUT = 120.0
 START_TIMEOUT = 15.0
-# Enough for a node to notice that a cable is out.
-UNPLUGGED = 2.0
+# Enough for lldpd on an emulated node to notice that a cable is out.
+UNPLUGGED = 6.0
 FRESH = "fresh"
 # sun_path holds 108 bytes; the longest name below the runtime directory takes 24.
 MAX_RUNTIME_PATH = 80
