@@ -64,7 +64,7 @@ DRIFT = [
     ("trust pcp by its file", "echo pcp > /sys/class/net/{netdev}/qos/trust", "qos.trust", ("node2",)),
     ("DSCP map off by one", "dcb app replace dev {netdev} dscp-prio 26:2; true", "qos.dscp_map", NODES),
     ("ETS 60/40", "dcb ets set dev {netdev} tc-bw all:0 0:60 3:40", "qos.ets", NODES),
-    ("priority in another class", "dcb ets set dev {netdev} prio-tc 5:6", "qos.prio_tc", NODES),
+    ("priority in another class", "dcb ets set dev {netdev} tc-bw all:0 0:50 3:50 prio-tc 5:6", "qos.prio_tc", NODES),
     ("global pause", "ethtool -A {netdev} rx on tx on", "qos.pause", NODES),
     ("cable length", "dcb pfc set dev {netdev} delay 40", "qos.cable", NODES),
     ("CNP in the lossless class", "echo 3 > {cc_params}/np_cnp_prio", "qos.cnp", ("node1",)),
