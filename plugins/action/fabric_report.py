@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import gc
+import os
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -47,7 +48,6 @@ class ActionModule(ActionBase):
                     ],
                 },
                 "pairs": {"type": "str", "default": "fabric_pairs"},
-                "started": {"type": "str"},
                 "switch_dumps": {"type": "path"},
                 "report_dir": {"type": "path"},
                 "report": {"type": "path"},
@@ -108,11 +108,24 @@ def _document(task_vars: dict[str, Any], options: dict[str, Any]) -> Document:
         results[intent.host] = node_result(known[intent.host], intent, options["results"], options["earlier"])
         pairs += pair_results(known[intent.host], intent.host, options["pairs"])
     now = datetime.now(UTC)
-    finished = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    run = Run(options["started"] or finished, finished, site[0].spec_name, site[0].spec_hash, len(site) - len(intents))
+    started, finished = (moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (began(os.getppid(), now), now))
+    run = Run(started, finished, site[0].spec_name, site[0].spec_hash, len(site) - len(intents))
     switches = _switches(variables, Path(options["switch_dumps"])) if options["switch_dumps"] else []
     findings = judge(results, pairs, now.date().isoformat(), switches)
     return build(run, results, findings, tuple(pairs))
+
+
+def began(process: int, now: datetime) -> datetime:
+    """When a process started (proc(5): fields of stat, uptime); ``now`` where that cannot be told.
+
+    The parent of the worker that runs an action is the run of Ansible itself.
+    """
+    try:
+        ticks = int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
+        up = float(Path("/proc/uptime").read_text(encoding="utf-8").split()[0])
+    except (OSError, ValueError, IndexError):
+        return now
+    return now - timedelta(seconds=max(0.0, up - ticks / os.sysconf("SC_CLK_TCK")))
 
 
 def _switches(variables: dict[str, Any], folder: Path) -> list[Finding]:

@@ -53,9 +53,6 @@ options:
       - Folder with the switches' own dumps, as M(railwright.fabric.switch_config) takes them. Their differences from
         the spec are findings then, and explain what the nodes see of them.
     type: path
-  started:
-    description: Start of the run, ISO 8601 in UTC, such as V(2026-01-31T12:00:00Z). By default the time of this task.
-    type: str
   report_dir:
     description:
       - Where the files go. By default C(reports/<name of the spec>) below the working directory, or with O(report) the

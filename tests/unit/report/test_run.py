@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -106,11 +108,15 @@ def test_healthy_nodes_pass_and_check_mode_writes_nothing(recorded):
 
 def test_what_cannot_be_judged_fails_the_run_after_the_report(recorded):
     trees.hang(recorded / "tree2", trees.RDMA)
+    before = time.time()
     done = run(recorded)
     assert done.returncode == 2
     assert "unknown: 1 thing that could not be judged on 2 nodes" in done.stdout
     document = json.loads((recorded / "out/report.json").read_text())
     assert [item["key"] for item in document["findings"] if not item["caused_by"]] == ["host.probe@node2/-"]
+    # The run began with Ansible, not with its last task; clock ticks and whole seconds blur both ends.
+    started, finished = (datetime.fromisoformat(document[key]).timestamp() for key in ("started", "finished"))
+    assert before - 2 < started < finished <= time.time()
     written = sorted(path.name for path in (recorded / "out").iterdir())
     assert written == ["junit.xml", "report.html", "report.json", "report.prom"]
 
