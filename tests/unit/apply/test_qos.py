@@ -36,6 +36,29 @@ def node():
     return made
 
 
+@pytest.mark.parametrize(("lost", "done"), [(0, True), (1, True), (2, False)])
+def test_dcb_that_lost_the_answer_is_asked_once_more(node, lost, done):
+    working, left = node.tools["dcb"], [lost]
+
+    def dcb(port):
+        reply = working(port)
+        if left[0] and port.calls[-1].startswith("dcb ets"):
+            left[0] -= 1
+            return 1, "Attribute write: Protocol error\n"
+        return reply
+
+    node.tools["dcb"] = dcb
+    wanted = lossless()
+    one = replace(wanted, rails=wanted.rails[:1])
+    if done:
+        assert qos(node, one).steps
+        assert sum(call.startswith("dcb ets") for call in node.calls) == 1 + lost
+        assert qos(node, one).steps == ()
+    else:
+        with pytest.raises(ApplyError, match="Protocol error"):
+            qos(node, one)
+
+
 def test_first_and_second_run(node):
     plan = qos(node)
     assert [step.setting for step in plan.steps if step.subject == "rail1"] == [

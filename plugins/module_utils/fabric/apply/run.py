@@ -252,6 +252,8 @@ def run(port: Port, action: Run) -> None:
     :raises ApplyError: when its exit code is none of those that the plan allows, with what it said.
     """
     done = port.run(action.argv, action.timeout)
+    if done.rc and action.again and action.again in done.out + done.err:
+        done = port.run(action.argv, action.timeout)
     if done.rc not in action.allowed:
         said = (done.err or done.out).strip() or "no message"
         raise ApplyError(f"exit code {done.rc}: {said}", " ".join(action.argv), remedy=action.hint or None)

@@ -28,12 +28,16 @@ class RemoveFile(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Model):
-    """Run a tool; it fails when the exit code is none of ``allowed``, and ``hint`` says what to do then."""
+    """Run a tool; it fails when the exit code is none of ``allowed``, and ``hint`` says what to do then.
+
+    A tool that says ``again`` when it fails has lost the answer, and is run once more.
+    """
 
     argv: tuple[str, ...]
     timeout: float = 30.0
     allowed: tuple[int, ...] = (0,)
     hint: str = ""
+    again: str = ""
 
 
 Action = Union[WriteFile, RemoveFile, Run]

@@ -20,7 +20,7 @@ class Dcb:
 
     def take(self, netdev: str) -> tuple[Action, ...]:
         """See the interface."""
-        return (Run(("dcb", "dcbx", "set", "dev", netdev, "host", "ieee"), hint=FIRMWARE),)
+        return (_run(("dcb", "dcbx", "set", "dev", netdev, "host", "ieee"), hint=FIRMWARE),)
 
     def trust(self, netdev: str, trust: str, mapped: bool) -> tuple[Action, ...]:
         """There is no setting of its own: the first DSCP in the map turns trust over, the last one back.
@@ -30,7 +30,7 @@ class Dcb:
         if not mapped:
             return ()
         order = ("dscp", "pcp") if trust == "dscp" else ("pcp", "dscp")
-        return (Run(("dcb", "apptrust", "set", "dev", netdev, "order", *order)),)
+        return (_run(("dcb", "apptrust", "set", "dev", netdev, "order", *order)),)
 
     def dscp(self, netdev: str, dscp: int, priorities: tuple[int, ...]) -> tuple[Action, ...]:
         """``replace`` takes other priorities of the DSCP away, which ``add`` leaves beside the new one.
@@ -40,13 +40,13 @@ class Dcb:
         """
         first, *others = priorities
         return (
-            Run((*_app("replace", netdev), f"{dscp}:{first}"), allowed=_ANY),
-            *(Run((*_app("add", netdev), f"{dscp}:{priority}")) for priority in others),
+            _run((*_app("replace", netdev), f"{dscp}:{first}"), allowed=_ANY),
+            *(_run((*_app("add", netdev), f"{dscp}:{priority}")) for priority in others),
         )
 
     def unmap(self, netdev: str, dscp: int, priority: int) -> tuple[Action, ...]:
         """See the interface."""
-        return (Run((*_app("del", netdev), f"{dscp}:{priority}"), allowed=_ANY),)
+        return (_run((*_app("del", netdev), f"{dscp}:{priority}"), allowed=_ANY),)
 
     def ets(
         self, netdev: str, prio_tc: tuple[int, ...], tsa: tuple[str, ...], share: tuple[int, ...], not_willing: bool
@@ -58,7 +58,7 @@ class Dcb:
         classes = [f"{priority}:{tc}" for priority, tc in enumerate(prio_tc)]
         willing = ("willing", "off") if not_willing else ()
         words = ("tc-tsa", *algorithms, "tc-bw", *bandwidths, "prio-tc", *classes)
-        return (Run(("dcb", "ets", "set", "dev", netdev, *willing, *words)),)
+        return (_run(("dcb", "ets", "set", "dev", netdev, *willing, *words)),)
 
     def buffers(
         self, netdev: str, size: Optional[tuple[int, ...]], priority: Optional[tuple[int, ...]]
@@ -69,17 +69,27 @@ class Dcb:
             words += ["prio-buffer", *(f"{number}:{buffer}" for number, buffer in enumerate(priority))]
         if size is not None:
             words += ["buffer-size", *(f"{buffer}:{room}" for buffer, room in enumerate(size))]
-        return (Run(("dcb", "buffer", "set", "dev", netdev, *words)),)
+        return (_run(("dcb", "buffer", "set", "dev", netdev, *words)),)
 
     def pfc(self, netdev: str, priorities: tuple[int, ...], cable_m: Optional[int]) -> tuple[Action, ...]:
         """mlx5 takes the delay for the length of the cable (kernel mlx5/core/en_dcbnl.c)."""
         on = tuple(f"{priority}:on" for priority in priorities)
         delay = ("delay", str(cable_m)) if cable_m is not None else ()
-        return (Run(("dcb", "pfc", "set", "dev", netdev, "prio-pfc", "all:off", *on, *delay)),)
+        return (_run(("dcb", "pfc", "set", "dev", netdev, "prio-pfc", "all:off", *on, *delay)),)
 
     def reset_map(self, netdev: str) -> tuple[Action, ...]:
         """See the interface."""
-        return (Run(("dcb", "app", "flush", "dev", netdev, "dscp-prio")),)
+        return (_run(("dcb", "app", "flush", "dev", netdev, "dscp-prio")),)
+
+
+def _run(argv: tuple[str, ...], allowed: tuple[int, ...] = (0,), hint: str = "") -> Run:
+    """A call of the tool.
+
+    It numbers its messages by the second, and leaves the kernel's acknowledgement of what it read first unread: when
+    the second ends between reading and writing, that one is taken for the answer, and refused for its number (iproute2
+    lib/mnl_utils.c, mnlu_msg_prepare(); seen with 6.1).
+    """
+    return Run(argv, allowed=allowed, hint=hint, again="Protocol error")
 
 
 def _app(verb: str, netdev: str) -> tuple[str, ...]:
