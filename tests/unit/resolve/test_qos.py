@@ -89,12 +89,12 @@ def test_buffers_parameters_and_owners_are_handed_on() -> None:
         {
             "profile": "pfc+dcqcn",
             "dcqcn": {"rp_ai_rate": 10},
-            "buffers": {"size": [100, 200, 0, 0, 0, 0, 0, 0], "priority": [0, 0, 0, 1, 0, 0, 0, 0]},
+            "buffers": {"size": [128, 256, 0, 0, 0, 0, 0, 0], "priority": [0, 0, 0, 1, 0, 0, 0, 0]},
             "host": {"provider": "dcb", "lldpad": "stop", "firmware_dcbx": "take", "lockdown": "firmware"},
             "cable_length": "30m",
         }
     )
-    assert (found.dcqcn, found.buffer_size[:2], found.prio_buffer[3]) == ({"rp_ai_rate": 10}, (100, 200), 1)
+    assert (found.dcqcn, found.buffer_size[:2], found.prio_buffer[3]) == ({"rp_ai_rate": 10}, (128, 256), 1)
     assert (found.provider, found.lldpad, found.firmware_dcbx, found.lockdown) == ("dcb", "stop", "take", "firmware")
     assert found.cable_length_m == 30
     silent = resolved({"profile": "lossy"})
@@ -129,10 +129,60 @@ BOTH = {"profile": "pfc+dcqcn"}
         ({**BOTH, "buffers": {"priority": [0] * 7 + [8]}}, None, "qos.buffers.priority: buffers are 0 to 7"),
         ({**BOTH, "buffers": {"priority": [1] * 8}}, None, "lossy priority 0 shares receive buffer 1 with a lossless"),
         (
-            {**BOTH, "buffers": {"size": [9] + [0] * 7, "priority": [0, 0, 0, 1, 0, 0, 0, 0]}},
+            {**BOTH, "buffers": {"size": [128] + [0] * 7, "priority": [0, 0, 0, 1, 0, 0, 0, 0]}},
             None,
             "qos.buffers.size: priority 3 goes to buffer 1, which has no room",
         ),
+        ({**BOTH, "buffers": {"size": [0] * 8}}, None, "qos.buffers.size: no buffer has any room"),
+        ({**BOTH, "buffers": {"size": [100001] + [0] * 7}}, None, "qos.buffers.size: bytes in multiples of 16"),
+        ({**BOTH, "buffers": {"size": [1] + [0] * 7}}, None, "would never have what is written (found '1')"),
+        ({**BOTH, "cable_length": "1000m"}, None, "qos.cable_length: a length from 1m to 999m is expected"),
+        ({**BOTH, "cable_length": "99999m"}, None, "a length from 1m to 999m is expected (found '99999m')"),
+        ({**BOTH, "cable_length": "0m"}, None, "a length from 1m to 999m is expected (found '0m')"),
+        ({**BOTH, "cable_length": ""}, None, "a length from 1m to 999m is expected"),
+        ({**BOTH, "cable_length": "m"}, None, "a length from 1m to 999m is expected (found 'm')"),
+        ({**BOTH, "data": {"dscp": 0, "priority": 3}}, None, "qos.data.dscp: a value from 1 to 63 is expected; 0 is"),
+        ({**BOTH, "data": {"dscp": 26, "priority": 0}}, None, "qos.data.priority: a value from 1 to 7 is expected"),
+        ({**BOTH, "cnp": {"dscp": 0, "priority": 6}}, None, "qos.cnp.dscp: a value from 1 to 63 is expected"),
+        ({**BOTH, "cnp": {"dscp": 48, "priority": 0}}, None, "qos.cnp.priority: a value from 1 to 7 is expected"),
+        ({"profile": "pfc", "pfc": list(range(8))}, None, "qos.pfc: priority 0 is that of all traffic without a mark"),
+        ({**BOTH, "pfc": [0, 1, 2, 3, 4, 5, 7]}, None, "qos.pfc: priority 0 is that of all traffic without a mark"),
+        ({"profile": "pfc", "pfc": list(range(7))}, "bnxt_en", "qos.pfc: priority 0 is that of all traffic"),
+        (
+            {
+                "profile": "pfc",
+                "traffic_classes": [
+                    {**DATA, "share": 1},
+                    {"tc": 1, "priorities": [0, 1, 2, 4, 5, 6, 7], "tsa": "ets", "share": 1},
+                    {**REST, "share": 98},
+                ],
+            },
+            None,
+            "qos.traffic_classes[2].priorities: no priority is left for this traffic class",
+        ),
+        (
+            {**BOTH, "traffic_classes": [{**DATA, "tc": 8}, REST]},
+            None,
+            "qos.traffic_classes[0].tc: traffic classes are",
+        ),
+        (
+            {**BOTH, "traffic_classes": [{**DATA, "priorities": [3, 8]}, REST]},
+            None,
+            "priorities: priorities are 0 to 7",
+        ),
+        ({**BOTH, "traffic_classes": [{**DATA, "share": 101}, {**REST, "share": -1}]}, None, "[0].share: a percentage"),
+        (
+            {**BOTH, "dcqcn": {"rp_min_rate": 400000, "rp_max_rate": 1000}},
+            None,
+            "qos.dcqcn.rp_max_rate: the least rate 400000 is above the greatest (found '1000')",
+        ),
+        (
+            {**BOTH, "switch": {"ecn": {"min_bytes": 1, "max_bytes": 10**18, "probability": 20}}},
+            None,
+            "qos.switch.ecn.max_bytes: no queue holds that much",
+        ),
+        ({**BOTH, "dcqcn": {"rp_gd": 11}}, "irdma", "of NVIDIA's NICs, and rail0 of gpu1 has driver ice"),
+        ({"profile": "pfc", "pfc": [3, 4]}, "irdma", "rail0 of gpu1 is an Intel E810 (driver ice), which has one loss"),
         ({"profile": "pfc", "pfc": [3, 4]}, "ice", "rail0 of gpu1 is an Intel E810 (driver ice), which has one loss"),
         ({**BOTH, "traffic_classes": [DATA, REST]}, "ice", "traffic classes without gaps, from 0 (found '[0, 3]')"),
         (
@@ -152,6 +202,27 @@ def test_refused(section: dict[str, Any], driver: Optional[str], expected: str) 
     with pytest.raises(SpecError) as caught:
         resolved(section, driver)
     assert expected in str(caught.value)
+
+
+def test_what_lies_at_the_bounds_is_taken() -> None:
+    assert resolved({"profile": "pfc", "cable_length": "999m"}).cable_length_m == 999
+    assert resolved({"profile": "lossy", "data": {"dscp": 1, "priority": 1}}).tos == 4
+    # 0 is the line rate, above any other
+    assert resolved({**BOTH, "dcqcn": {"rp_min_rate": 10, "rp_max_rate": 0}}).dcqcn["rp_max_rate"] == 0
+
+
+def test_all_priorities_but_the_unmarked_can_be_lossless() -> None:
+    found = resolved({"profile": "pfc", "pfc": [1, 2, 3, 4, 5, 6, 7]}, "bnxt_en")
+    assert sorted(found.prio_tc) == list(range(8))
+    assert (sum(found.share), found.prio_tc[0]) == (100, 0)
+    full = resolved({**BOTH, "pfc": [1, 2, 3, 4, 5, 7]})
+    assert full.prio_tc == tuple(range(8))
+
+
+@pytest.mark.parametrize(("rdma", "netdev"), [("irdma", "ice"), ("bnxt_re", "bnxt_en"), ("mlx5_ib", "mlx5_core")])
+def test_the_rdma_devices_driver_stands_for_the_netdevs(rdma: str, netdev: str) -> None:
+    found, expected = resolved({"profile": "pfc+dcqcn"}, rdma), resolved({"profile": "pfc+dcqcn"}, netdev)
+    assert (found.prio_tc, found.cnp_priority) == (expected.prio_tc, expected.cnp_priority)
 
 
 def test_e810_takes_classes_that_suit_it() -> None:

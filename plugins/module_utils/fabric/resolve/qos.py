@@ -32,6 +32,17 @@ NVIDIA_CNP_PRIORITY = 6
 CONTIGUOUS = ("ice", "bnxt_en")
 ICE_CLASSES = 4
 
+# A profile may name the driver of the NIC's RDMA device. Traffic classes are the netdev's driver's.
+NETDEV_DRIVER = {"irdma": "ice", "bnxt_re": "bnxt_en", "mlx5_ib": "mlx5_core"}
+
+# mlx5 leaves a delay of 1000 and more alone (kernel mlx5/core/en_dcbnl.c, MLX5E_MAX_CABLE_LENGTH).
+LONGEST_CABLE_M = 999
+# Beyond any switch's packet memory, and the most that 32 bits hold.
+MOST_BYTES = 0xFFFFFFFF
+# mlx5 rounds a receive buffer down to whole cells, whose size only the device knows (register SBCAM, 128 bytes without
+# it: kernel mlx5/core/en_dcbnl.c, port_buff_cell_sz). What is no multiple of this fits none.
+BUFFER_UNIT = 16
+
 
 def load(raw: Any, place: str) -> QosSpec:
     """The section with its defaults.
@@ -45,6 +56,8 @@ def load(raw: Any, place: str) -> QosSpec:
         section["traffic_classes"] = _expand_rest(section["traffic_classes"], f"{place}.traffic_classes")
     spec = decode(QosSpec, section, place, SpecError)
     _check_profile(spec, place)
+    _check_marking(spec.data, "data", place)
+    _check_cable(spec.cable_length, f"{place}.cable_length")
     if not spec.pfc and spec.profile.startswith("pfc"):
         spec = replace(spec, pfc=(spec.data.priority,))
     spec = replace(spec, pfc=tuple(sorted(set(spec.pfc))))
@@ -56,16 +69,23 @@ def load(raw: Any, place: str) -> QosSpec:
     _check_dcqcn(spec, f"{place}.dcqcn")
     _check_buffers(spec, f"{place}.buffers")
     check_spec(spec.switch, f"{place}.switch")
+    if spec.switch.ecn is not None and spec.switch.ecn.max_bytes > MOST_BYTES:
+        raise SpecError(
+            f"no queue holds that much: at most {MOST_BYTES} bytes are expected",
+            f"{place}.switch.ecn.max_bytes",
+            str(spec.switch.ecn.max_bytes),
+        )
     return spec
 
 
 def qos(spec: QosSpec, driver: Optional[str] = None, place: str = "qos", whose: str = "") -> Qos:
     """What a rail gets of the section.
 
-    :param driver: of the rail's NICs; without it they are taken for NVIDIA's.
+    :param driver: of the rail's NICs, or of their RDMA devices; without it they are taken for NVIDIA's.
     :param whose: the rail and its host, for messages.
     :raises SpecError: when the spec does not suit that NIC.
     """
+    driver = NETDEV_DRIVER.get(driver or "", driver)
     cnp = cnp_marking(spec, driver)
     if cnp is not None:
         _check_cnp(spec, cnp, place)
@@ -160,6 +180,13 @@ def _check_pfc(spec: QosSpec, place: str) -> None:
     wrong = [priority for priority in spec.pfc if priority not in PRIORITIES]
     if wrong:
         raise SpecError("priorities are 0 to 7", f"{place}.pfc", str(wrong[0]))
+    if 0 in spec.pfc:
+        raise SpecError(
+            "priority 0 is that of all traffic without a mark, which must not be lossless",
+            f"{place}.pfc",
+            str(list(spec.pfc)),
+            "Name priorities from 1 to 7",
+        )
     if spec.pfc and spec.data.priority not in spec.pfc:
         raise SpecError(
             f"the data's priority {spec.data.priority} is not among the lossless ones",
@@ -169,7 +196,29 @@ def _check_pfc(spec: QosSpec, place: str) -> None:
         )
 
 
+def _check_marking(marking: Marking, key: str, place: str) -> None:
+    """Neither is what traffic without a mark has: that would come into the same class."""
+    for word, number, most in (("dscp", marking.dscp, 63), ("priority", marking.priority, 7)):
+        if not 1 <= number <= most:
+            raise SpecError(
+                f"a value from 1 to {most} is expected; 0 is that of all traffic without a mark",
+                f"{place}.{key}.{word}",
+                str(number),
+            )
+
+
+def _check_cable(length: Optional[str], place: str) -> None:
+    if length is None:
+        return
+    number = length[:-1]
+    # More digits than those of the longest are not worth a number.
+    plain = number.isascii() and number.isdigit() and len(number) <= len(str(LONGEST_CABLE_M))
+    if not plain or length[-1] != "m" or number[0] == "0":
+        raise SpecError(f"a length from 1m to {LONGEST_CABLE_M}m is expected", place, length)
+
+
 def _check_cnp(spec: QosSpec, cnp: Marking, place: str) -> None:
+    _check_marking(cnp, "cnp", place)
     stated = "" if spec.cnp is not None else " (the default of its NIC)"
     wrong = "share the priority of the data that they slow down" if cnp.priority == spec.data.priority else ""
     wrong = wrong or ("be in a lossless class" if cnp.priority in spec.pfc else "")
@@ -192,9 +241,7 @@ def _check_classes(spec: QosSpec, place: str) -> None:
         if entry.tc in seen:
             raise SpecError("this traffic class is there twice", f"{where}.tc", str(entry.tc))
         seen.add(entry.tc)
-        if (entry.share is not None) != (entry.tsa == "ets"):
-            need = "needs a share" if entry.tsa == "ets" else "has no share: it takes what it needs"
-            raise SpecError(f"a traffic class with tsa {entry.tsa} {need}", where)
+        _check_class(entry, where)
         for priority in entry.priorities:
             if priority in owner:
                 raise SpecError(
@@ -222,6 +269,25 @@ def _check_classes(spec: QosSpec, place: str) -> None:
         raise SpecError("the shares of the ets classes must add up to 100", place, str(sum(shares)))
 
 
+def _check_class(entry: TrafficClass, where: str) -> None:
+    if entry.tc not in PRIORITIES:
+        raise SpecError("traffic classes are 0 to 7", f"{where}.tc", str(entry.tc))
+    if not entry.priorities:
+        raise SpecError(
+            "no priority is left for this traffic class",
+            f"{where}.priorities",
+            remedy="Remove the class, or name fewer priorities in the others",
+        )
+    wrong = [priority for priority in entry.priorities if priority not in PRIORITIES]
+    if wrong:
+        raise SpecError("priorities are 0 to 7", f"{where}.priorities", str(wrong[0]))
+    if entry.share is not None and not 1 <= entry.share <= 100:
+        raise SpecError("a percentage of 1 to 100 is expected", f"{where}.share", str(entry.share))
+    if (entry.share is not None) != (entry.tsa == "ets"):
+        need = "needs a share" if entry.tsa == "ets" else "has no share: it takes what it needs"
+        raise SpecError(f"a traffic class with tsa {entry.tsa} {need}", where)
+
+
 def _check_ice(spec: QosSpec, classes: tuple[TrafficClass, ...], place: str, whose: str) -> None:
     nic = f"{whose or 'this NIC'} is an Intel E810 (driver ice), which has"
     remedy = "Leave traffic_classes out, or give these hosts a fabric of their own"
@@ -243,6 +309,12 @@ def _check_dcqcn(spec: QosSpec, place: str) -> None:
             raise SpecError("there is no such parameter", place, name, f"Known are {', '.join(PARAMETERS)}")
         if not known.least <= number <= known.most:
             raise SpecError(f"a value from {known.least} to {known.most} is expected", f"{place}.{name}", str(number))
+    least, most = spec.dcqcn.get("rp_min_rate", 0), spec.dcqcn.get("rp_max_rate", 0)
+    # 0 is the line rate (mstflint, mlxconfig: RPG_MAX_RATE).
+    if 0 < most < least:
+        raise SpecError(
+            f"the least rate {least} is above the greatest", f"{place}.rp_max_rate", str(most), "Swap or correct them"
+        )
 
 
 def _check_buffers(spec: QosSpec, place: str) -> None:
@@ -250,6 +322,17 @@ def _check_buffers(spec: QosSpec, place: str) -> None:
     for key, values in (("size", size), ("priority", priority)):
         if values and len(values) != len(PRIORITIES):
             raise SpecError("eight numbers are expected", f"{place}.{key}", str(list(values)))
+    if size and not any(size):
+        raise SpecError("no buffer has any room", f"{place}.size", str(list(size)))
+    odd = [number for number in size if number < 0 or number % BUFFER_UNIT or number > MOST_BYTES]
+    if odd:
+        raise SpecError(
+            f"bytes in multiples of {BUFFER_UNIT} are expected: the NIC rounds others down to its cells, "
+            "and would never have what is written",
+            f"{place}.size",
+            str(odd[0]),
+            "Write whole cells of the NIC, for instance multiples of 128",
+        )
     wrong = [buffer for buffer in priority if buffer not in PRIORITIES]
     if wrong:
         raise SpecError("buffers are 0 to 7", f"{place}.priority", str(wrong[0]))
