@@ -16,6 +16,7 @@ from ..records import dataclass, replace
 from ..resolve.bind import BoundRail, bind, soft_name
 from ..resolve.derive import ECT0
 from .protect import carries_management
+from .qos_limits import suit_driver
 from .qos_nic import nic_steps
 from .qos_owners import LLDPAD_UNITS, refuse_owners, take_step
 from .qos_providers import RailPort
@@ -119,6 +120,7 @@ def _port_steps(port: RailPort, facts: NodeFacts, node: NodeQos, notes: list[str
         return []
     dcb = provider(port, node.tools)
     _check_read(port, facts)
+    suit_driver(port, notes)
     refuse_owners(port)
     return [
         *take_step(port, dcb),

@@ -13,6 +13,7 @@ from ..model.spec import Marking, QosSpec
 from ..records import replace
 from .dcqcn import PARAMETERS
 from .derive import metres, traffic_byte
+from .drivers import CONTIGUOUS, ICE_CLASSES, NETDEV_DRIVER
 from .switch_limits import check_spec
 
 PRIORITIES = range(8)  # IEEE 802.1Q: three bits
@@ -24,16 +25,6 @@ DATA = {"dscp": 26, "priority": 3}
 CNP_DSCP = 48
 CNP_PRIORITY = {"bnxt_en": 7}
 NVIDIA_CNP_PRIORITY = 6
-
-# Drivers whose traffic classes have no gaps. E810: at most four, contiguous from 0, one of them with PFC (Intel irdma
-# README, "Priority Flow Control"; kernel Documentation/networking/device_drivers/ethernet/intel/ice.rst). Broadcom's
-# own setup does the same, 0 for the rest, 1 for RoCE, 2 for CNPs (bnxt_setupcc.sh), since the number of classes is
-# that of the highest one and may be as low as three (kernel drivers/net/ethernet/broadcom/bnxt/bnxt_dcb.c).
-CONTIGUOUS = ("ice", "bnxt_en")
-ICE_CLASSES = 4
-
-# A profile may name the driver of the NIC's RDMA device. Traffic classes are the netdev's driver's.
-NETDEV_DRIVER = {"irdma": "ice", "bnxt_re": "bnxt_en", "mlx5_ib": "mlx5_core"}
 
 # mlx5 leaves a delay of 1000 and more alone (kernel mlx5/core/en_dcbnl.c, MLX5E_MAX_CABLE_LENGTH).
 LONGEST_CABLE_M = 999
