@@ -155,15 +155,10 @@ def test_thresholds_follow_the_speed_unless_the_spec_has_its_own() -> None:
     assert ecn("400G", ecn=switch_limits.ANY_SPEED) == (150_000, 1_500_000, 100)
 
 
-def test_priority_zero_may_be_the_datas() -> None:
-    classes = [
-        {"tc": 0, "priorities": [0], "tsa": "ets", "share": 50},
-        {"tc": 6, "priorities": [6], "tsa": "strict"},
-        {"tc": 1, "priorities": "rest", "tsa": "ets", "share": 50},
-    ]
-    wanted = intent("sonic", qos={"data": {"dscp": 26, "priority": 0}, "traffic_classes": classes})
-    assert [dscp for dscp, priority in enumerate(wanted.dscp_priority) if priority == 0] == [26]
-    assert wanted.dscp_priority[0] == 1
+def test_priority_zero_is_not_the_datas() -> None:
+    # A NIC puts all traffic without a mark there, whatever the leaf makes of it.
+    with pytest.raises(SpecError, match=r"qos\.data\.priority: a value from 1 to 7 is expected"):
+        intent("sonic", qos={"data": {"dscp": 26, "priority": 0}})
 
 
 def neighbours(*heard: tuple[str, str, str]) -> NodeFacts:
