@@ -127,6 +127,18 @@ def test_a_job_is_not_interrupted(node):
     assert [step.setting for step in qos(node).steps] == ["global pause"]
 
 
+@pytest.mark.parametrize("reply", [(1, "Attribute write: Invalid argument"), ""])
+def test_the_agent_does_not_flap_links_for_ever_over_what_fails(node, tmp_path, reply):
+    """Each attempt moves links, whose coming up is the next event."""
+    clock, node.tools["dcb pfc set dev ens5 prio-pfc all:off 3:on"] = Clock(), reply
+    said = []
+    for _ in range(6):
+        out = io.StringIO()
+        assert apply(node, {"--event": "yes"}, out, str(tmp_path / "lock"), clock.timer) == 1
+        said.append("something undoes them" in out.getvalue())
+    assert said == [False, False, False, True, True, True]
+
+
 def test_what_fails_is_rolled_back(node):
     node.tools["dcb pfc set dev ens5 prio-pfc all:off 3:on"] = (1, "Attribute write: Invalid argument")
     with pytest.raises(ApplyError, match=r"Invalid argument.*Rolled back: rail1: PFC, rail1: traffic class") as error:

@@ -236,7 +236,10 @@ def test_what_rdma_sends():
         "/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_mode = RoCE v2",
         "/sys/class/infiniband/mlx5_0/tc/1/traffic_class = 106",
     ]
-    assert act(plan.steps[0].undo[0]) == "rmdir /sys/kernel/config/rdma_cm/mlx5_0"
+    assert [act(action) for action in plan.steps[0].undo] == [
+        "/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos = 0",
+        "rmdir /sys/kernel/config/rdma_cm/mlx5_0",
+    ]
     assert texts(planned(port={"cm_tos": 104, "cm_mode": "RoCE v2"})) == [
         "rail0: RDMA-CM ToS of mlx5_0 104 -> 106 (DSCP 26, ECT(0))"
     ]

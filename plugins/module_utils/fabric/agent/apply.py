@@ -73,13 +73,17 @@ def _put_in_force(
 ) -> int:
     """Apply every concern; ``plans`` gets what was done, as far as it came. The answer is apply's exit code."""
     code = int(_wait_for_nics(port, intent, timer) if boot else _unbound(port, intent))
-    done = len(plans)
+    done, failed = len(plans), False
     try:
         plans.append(apply_stack(port, intent, timer=timer)[0])
         plans.append(_network(port, intent, timer, boot))
         plans.append(_qos(port, intent, timer))
+    except ApplyError:
+        # What failed half-way and was put back has moved links all the same, and would at each event that it causes.
+        failed = True
+        raise
     finally:
-        if counted and any(plan.steps for plan in plans[done:]):
+        if counted and (failed or any(plan.steps for plan in plans[done:])):
             stamps = (*_recent(port, timer.now()), timer.now())
             port.write(STAMPS, "".join(f"{stamp}\n" for stamp in stamps), 0o600)
     return code

@@ -36,7 +36,9 @@ def guard_jobs(port: Port, intent: NodeIntent, facts: Callable[[], NodeFacts], a
         devices: dict[str, str] = {}
         for rail in bind(intent, now):
             # A soft RoCE device that sits on a wrong netdev is the rail's as well, by its name.
-            names = {soft_name(rail.intent)} & known | ({rail.rdma.name} if rail.rdma is not None else set())
+            # A bond may have an RDMA device on each of its ports.
+            bound = (rail.rdma, *(item.rdma for item in rail.ports))
+            names = {soft_name(rail.intent)} & known | {device.name for device in bound if device is not None}
             devices.update((name, rail.intent.name) for name in names if rail.intent.name in rails)
         for gone in sorted(rails - {rail.name for rail in intent.rails}):
             # A rail that the intent no longer has: which device carried it is not told, so it may be any.

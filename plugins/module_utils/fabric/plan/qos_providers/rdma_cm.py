@@ -24,9 +24,10 @@ def rdma_cm(rail: str, device: str, port: RdmaPort, tos: int, words: str) -> tup
     if port.cm_tos != tos:
         before = "" if port.cm_tos is None else str(port.cm_tos)
         write = WriteFile(f"{path}/default_roce_tos", str(tos))
-        back = Run(("rmdir", folder), allowed=(0, 1)) if unknown else WriteFile(write.path, before or "0")
+        # The kernel keeps a value when its folder goes (drivers/infiniband/core/cma_configfs.c).
+        back = (WriteFile(write.path, before or "0"), *((Run(("rmdir", folder), allowed=(0, 1)),) if unknown else ()))
         actions = (make, write) if unknown else (write,)
-        found.append(Step(rail, f"RDMA-CM ToS of {device}", before, f"{tos} ({words})", actions, undo=(back,)))
+        found.append(Step(rail, f"RDMA-CM ToS of {device}", before, f"{tos} ({words})", actions, undo=back))
     if port.cm_mode != V2:
         mode = WriteFile(f"{path}/default_roce_mode", V2)
         undo = (WriteFile(mode.path, port.cm_mode),) if port.cm_mode is not None else ()
