@@ -387,6 +387,18 @@ def test_what_could_not_be_read_is_not_planned():
         planned(have=replace(lossless.facts(), qos=None))
 
 
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [({"trust": None}, "trust"), ({"ecn_np": None}, "ECN notification point"), ({"ecn_rp": None}, "ECN")],
+)
+def test_a_setting_that_nobody_could_read_is_no_reason_to_be_content(changes, word):
+    told = replace(lossless.facts(**changes), unread=(Unread("/sys/class/net/enp1s0", "input/output error", "enp1s0"),))
+    with pytest.raises(ReadError, match=f"input/output error: {word}.* of enp1s0 could not be read"):
+        planned(offers=OFED, have=told)
+    with pytest.raises(RefusedError, match=f"enp1s0 has no {word}"):
+        planned(offers=OFED, have=lossless.facts(**changes))
+
+
 def test_management_is_never_touched():
     with pytest.raises(RefusedError, match="enp1s0 carries the node's management"):
         planned(have=replace(lossless.facts(pfc=()), management=("enp1s0",)))

@@ -138,12 +138,15 @@ def _check_read(port: RailPort, facts: NodeFacts) -> None:
     """
     state = port.state
     needed = {
+        "trust": state.trust,
         "DSCP map": state.dscp_prio,
         "traffic classes": state.prio_tc,
         "transmission selection": state.tsa,
         "ETS shares": state.share,
         "PFC": state.pfc,
     }
+    if "ecn_sysfs" in state.offers and port.qos.ecn:
+        needed.update({"ECN notification point": state.ecn_np, "ECN reaction point": state.ecn_rp})
     lacking = [word for word, value in needed.items() if value is None]
     if not lacking:
         return
