@@ -320,6 +320,15 @@ def test_ice_stops_traffic_for_new_classes():
     assert stops == ["the driver stops traffic while it changes its classes"]
 
 
+@pytest.mark.parametrize(("driver", "stops"), [("ice", True), ("bnxt_en", True), ("mlx5_core", False)])
+def test_the_defaults_again_stop_traffic_where_new_classes_do(driver, stops):
+    states = tuple(replace(state, pfc=()) for state in driven(driver).qos)
+    plan = plan_absent(lossless.intent(), replace(driven(driver), qos=states), TOOLS)
+    classes = [step for step in plan.steps if step.setting == "traffic classes"]
+    assert classes
+    assert all(bool(step.disruptive) is stops for step in classes if step.subject == "rail0")
+
+
 def test_lldpad():
     running = replace(TOOLS, lldpad=("lldpad.service",))
     with pytest.raises(RefusedError, match=r"lldpad runs.*lldpad: stop"):

@@ -13,7 +13,7 @@ from ..model.intent import NodeIntent, Qos
 from ..model.plan import Plan, Step, WriteFile
 from ..resolve.bind import BoundRail, bind
 from .qos import RELEASED, NodeQos, each_device, rail_ports
-from .qos_nic import FLAP, priorities
+from .qos_nic import FLAP, priorities, reclass
 from .qos_providers import DcbProvider, RailPort
 from .qos_providers.choose import provider
 from .qos_providers.rdma_cm import forget
@@ -78,7 +78,8 @@ def _port(port: RailPort, dcb: DcbProvider) -> list[Step]:
     if not _is(state, classes):
         undo = dcb.ets(name, state.prio_tc or (), state.tsa or (), state.share or (), False)
         actions = dcb.ets(name, *classes, False)
-        found.append(Step(port.rail, f"traffic classes{port.of}", "set", "the driver's default", actions, undo=undo))
+        setting, after = f"traffic classes{port.of}", "the driver's default"
+        found.append(Step(port.rail, setting, "set", after, actions, reclass(port), undo=undo))
     if state.pfc:
         back = dcb.pfc(name, state.pfc, state.cable_length_m)
         actions = dcb.pfc(name, (), None)

@@ -14,6 +14,8 @@ from .qos_providers import DcbProvider, RailPort
 # mlx5e_dcbnl_ieee_setpfc()); ice resets its traffic classes (drivers/net/ethernet/intel/ice/ice_dcb_lib.c).
 FLAP = "the link flaps"
 RECLASS = "the driver stops traffic while it changes its classes"
+# bnxt_dcbnl_ieee_setets() closes the NIC and opens it when the count of classes changes (kernel bnxt/bnxt_dcb.c).
+_RECLASSED = ("ice", "bnxt_en")
 
 
 def nic_steps(port: RailPort, dcb: DcbProvider) -> list[Step]:
@@ -47,6 +49,11 @@ def _map(port: RailPort, dcb: DcbProvider) -> list[Step]:
     return found
 
 
+def reclass(port: RailPort) -> Optional[str]:
+    """What a change of the traffic classes interrupts."""
+    return RECLASS if port.netdev.driver in _RECLASSED else None
+
+
 def _classes(port: RailPort, dcb: DcbProvider) -> list[Step]:
     state, qos, netdev = port.state, port.qos, port.netdev.name
     have_tc, have_tsa, have_share = state.prio_tc or (), state.tsa or (), state.share or ()
@@ -72,10 +79,17 @@ def _classes(port: RailPort, dcb: DcbProvider) -> list[Step]:
         return []
     actions = dcb.ets(netdev, qos.prio_tc, qos.tsa, qos.share, bool(state.willing))
     undo = dcb.ets(netdev, have_tc, have_tsa, have_share, False)
-    stops = RECLASS if port.netdev.driver == "ice" else None
     # One call sets them all.
     return [
-        Step(port.rail, f"{name}{port.of}", old, new, () if number else actions, stops, undo=() if number else undo)
+        Step(
+            port.rail,
+            f"{name}{port.of}",
+            old,
+            new,
+            () if number else actions,
+            reclass(port),
+            undo=() if number else undo,
+        )
         for number, (name, old, new) in enumerate(settings)
     ]
 
