@@ -184,7 +184,9 @@ def test_all_hosts_count_and_not_only_those_of_the_play(site: Path) -> None:
 @pytest.mark.full
 def test_the_whole_site_is_judged_in_linear_time(site: Path) -> None:
     def seconds(count: int) -> float:
-        half = "\n".join(f"            n{number}: {{fabric_node_id: {number + 2}}}" for number in range(count))
+        # The site's waiver is for gpu007.
+        names = ("gpu007", *(f"n{number}" for number in range(1, count)))
+        half = "\n".join(f"            {name}: {{fabric_node_id: {number + 2}}}" for number, name in enumerate(names))
         (site / "hosts.yml").write_text(
             f"all:\n  children:\n    gpu_nodes:\n      children:\n        su1:\n          hosts:\n{half}\n"
             "    hw_hgx8:\n      children:\n        gpu_nodes:\n",
