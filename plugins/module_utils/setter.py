@@ -24,7 +24,7 @@ Work = Callable[..., tuple[Plan, dict[str, Any]]]
 def run_setter(module: AnsibleModule, work: Work, name: str) -> None:
     """Run ``work(port, lock, check)`` and end the module with its plan and its own results.
 
-    Every error of the core becomes the module's failure, in the core's words.
+    Every error of the core becomes the module's failure, in the core's words; so does what a plan could not do.
     """
     if os.geteuid() != 0:
         module.fail_json(msg=f"{name} changes the node and was not started as root. Run with become: true")
@@ -36,6 +36,8 @@ def run_setter(module: AnsibleModule, work: Work, name: str) -> None:
         module.warn(note)
     for words in _disruptions(plan) if module.check_mode else ():
         module.warn(words)
+    if plan.trouble:
+        module.fail_json(msg=plan.trouble, **{**result(plan), **more})
     module.exit_json(**{**result(plan), **more})
 
 

@@ -21,6 +21,8 @@ description:
     running job.
   - When somebody else owns the settings, be it lldpad, the NIC's firmware or kernel lockdown, the module refuses with a
     remedy, unless the fabric's C(qos.host) says to take them.
+  - A rail that is refused or fails keeps no other rail from its settings. The module fails and names it and the reason,
+    beside what was changed on the others.
   - All of it is gone after a reboot. The node agent brings it back from the intent.
 author: The Railwright authors (@railwright)
 extends_documentation_fragment:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -20,6 +21,8 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.qos 
 
 from tests.unit.apply.simulated import Clock, intent
 from tests.unit.apply.simulated_nic import CC, CM, FRESH, QOS, LosslessNode, lossless
+
+RUN_UNITS = "/run/systemd/units"
 
 
 def qos(node, wanted=None, **options):
@@ -55,8 +58,7 @@ def test_dcb_that_lost_the_answer_is_asked_once_more(node, lost, done):
         assert sum(call.startswith("dcb ets") for call in node.calls) == 1 + lost
         assert qos(node, one).steps == ()
     else:
-        with pytest.raises(ApplyError, match="Protocol error"):
-            qos(node, one)
+        assert "Protocol error" in qos(node, one).failed["rail0"]
 
 
 def test_first_and_second_run(node):
@@ -141,29 +143,67 @@ def test_the_agent_does_not_flap_links_for_ever_over_what_fails(node, tmp_path, 
 
 def test_what_fails_is_rolled_back(node):
     node.tools["dcb pfc set dev ens5 prio-pfc all:off 3:on"] = (1, "Attribute write: Invalid argument")
-    with pytest.raises(ApplyError, match=r"Invalid argument.*Rolled back: rail1: PFC, rail1: traffic class") as error:
-        qos(node)
-    assert "Not undone" not in str(error.value)
-    for name in ("ens4", "ens5"):
-        assert replace(node.nics[name], share=FRESH.share) == FRESH
-        assert node.paused[name] == {"rx": True, "tx": True}
-    assert not node.exists(f"{CM}/rxe_rail0")
-    assert node.flaps == ["ens4", "ens4"]
+    plan = qos(node)
+    assert re.search(r"Invalid argument.*Rolled back: rail1: PFC, rail1: traffic class", plan.failed["rail1"])
+    assert "Not undone" not in plan.trouble
+    assert replace(node.nics["ens5"], share=FRESH.share) == FRESH
+    assert node.paused["ens5"] == {"rx": True, "tx": True}
+    assert not node.exists(f"{CM}/rxe_rail1")
+    # The other rail is whole, and its link has moved once.
+    assert (node.nics["ens4"].pfc, node.flaps) == ((3,), ["ens4"])
+    assert {step.subject for step in plan.steps} == {"rail0"}
+
+
+def test_what_fails_for_the_whole_node_comes_before_any_rail(node):
+    node.files[f"{RUN_UNITS}/invocation:lldpad.service"] = b""
+    node.tools["systemctl disable"] = (4, "Access denied")
+    with pytest.raises(ApplyError, match="Access denied"):
+        qos(node, lossless(replace(QOS, lldpad="stop")))
+    assert (node.nics["ens4"], node.flaps) == (FRESH, [])
+
+
+def test_one_rail_that_is_refused_keeps_no_other_from_its_settings(node, tmp_path):
+    node.nics["ens5"] = replace(FRESH, dcbx=())
+    node.show("ens5")
+    for check in (True, False):
+        plan = qos(node, check=check)
+        assert {step.subject for step in plan.steps} == {"rail0"}
+        assert "the firmware of ens5 owns DCBX" in plan.refused["rail1"]
+    assert (node.nics["ens4"].pfc, node.nics["ens5"].pfc) == ((3,), ())
+    # Not a change, so nothing that an event could repeat for ever; and no success either.
+    for _ in range(5):
+        out = io.StringIO()
+        assert apply(node, {"--event": "yes"}, out, str(tmp_path / "lock"), Clock().timer) == 1
+        assert "the firmware of ens5 owns DCBX" in out.getvalue()
+
+
+def test_a_reply_that_is_cut_after_the_change_is_no_success(node):
+    real = node.tools["dcb"]
+
+    def dcb(port):
+        reply = real(port)
+        if port.calls[-1].startswith("dcb pfc set dev ens5"):
+            node.dcbs["ens5"] = node.dcbs["ens5"][:30]
+        return reply
+
+    node.tools["dcb"] = dcb
+    plan = qos(node)
+    assert (set(plan.failed), {step.subject for step in plan.steps}) == ({"rail1"}, {"rail0"})
 
 
 def test_a_roll_back_goes_on_when_a_part_of_it_fails(node):
     node.tools["dcb pfc set dev ens5"] = (1, "Attribute write: Invalid argument")
-    with pytest.raises(ApplyError, match=r"Rolling back failed as well: rail1: PFC \(.*Invalid argument\)$"):
-        qos(node)
-    assert node.nics["ens4"].pfc == ()
+    failed = qos(node).failed["rail1"]
+    assert re.search(r"Rolling back failed as well: rail1: PFC \(.*Invalid argument\)$", failed)
     assert node.nics["ens5"].apps == ()
 
 
 def test_what_did_not_help_is_rolled_back(node):
     node.tools["dcb ets set"] = ""
-    with pytest.raises(ApplyError, match=r"not as wanted afterwards: rail0: traffic class by priority") as error:
-        qos(node)
-    assert "Rolled back: rail1: RDMA-CM ToS of rxe_rail1, rail1: priority of CNPs" in str(error.value)
+    plan = qos(node)
+    assert "not as wanted afterwards: rail0: traffic class by priority" in plan.failed["rail0"]
+    assert "Rolled back: rail1: RDMA-CM ToS of rxe_rail1, rail1: priority of CNPs" in plan.failed["rail1"]
+    assert plan.steps == ()
     assert node.nics["ens4"].pfc == ()
     assert node.nics["ens4"].apps == ()
     assert node.paused["ens4"] == {"rx": True, "tx": True}
@@ -174,9 +214,8 @@ def test_what_did_not_help_is_rolled_back(node):
 def test_firmware_keeps_what_it_owns_unless_it_is_taken(node):
     node.nics["ens4"] = replace(FRESH, dcbx=())
     node.show("ens4")
-    with pytest.raises(RefusedError, match="the firmware of ens4 owns DCBX"):
-        qos(node)
-    assert node.changes == []
+    assert "the firmware of ens4 owns DCBX" in qos(node).refused["rail0"]
+    assert not any("ens4" in call for call in node.changes)
     qos(node, lossless(replace(QOS, firmware_dcbx="take")))
     assert node.nics["ens4"].dcbx == ("host", "ieee")
     assert node.nics["ens4"].pfc == (3,)

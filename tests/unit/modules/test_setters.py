@@ -20,7 +20,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.doc
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.agent import ENABLED, PROGRAM
 
 from tests.unit.apply.simulated import SimulatedNode, intent
-from tests.unit.apply.simulated_nic import LosslessNode, lossless
+from tests.unit.apply.simulated_nic import FRESH, LosslessNode, lossless
 
 pytest.importorskip("ansible.module_utils.basic")
 PLUGINS = "ansible_collections.railwright.fabric.plugins"
@@ -205,6 +205,20 @@ def test_lossless_rails_and_their_defaults_again(run, node, monkeypatch):
     assert back["changed"]
     assert back["warnings"] == ["the fabric spec has qos still, and rules find fault until it is taken out"]
     assert made.nics["ens4"].pfc == ()
+
+
+def test_a_rail_that_is_refused_fails_the_task_and_the_other_is_set(run, node, monkeypatch):
+    made = LosslessNode()
+    made.files["/proc/sys/kernel/random/boot_id"] = b"one\n"
+    made.nics["ens5"] = replace(FRESH, dcbx=())
+    made.show("ens5")
+    monkeypatch.setattr(setter, "LocalPort", lambda: made)
+    data = encode(lossless())
+    run("node_intent", intent=data)
+    done = run("roce_qos", intent=data)
+    assert (done["failed"], done["changed"]) == (True, True)
+    assert "the firmware of ens5 owns DCBX" in done["msg"]
+    assert {line.split(":")[0] for line in done["steps"]} == {"rail0"}
 
 
 def test_a_fabric_without_qos_changes_nothing(run, node):

@@ -7,13 +7,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import (
-    ReadError,
-    RefusedError,
-    UnsupportedError,
-)
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ReadError, RefusedError
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import Unread
-from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import TrafficClass
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Bond, TrafficClass
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.plan import Run
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.plan.qos import (
     RELEASED,
@@ -44,10 +40,13 @@ FRESH = {
 
 
 def planned(node=TOOLS, qos=lossless.QOS, offers=INBOX, have=None, **changes):
-    """Plan for a node whose rail0 has these settings; its second rail is as it should be."""
+    """Plan for a node whose rail0 has these settings; its second rail is as it should be. None may be refused."""
     facts = have or lossless.facts(offers=offers, **changes)
     facts = replace(facts, qos=tuple(replace(state, offers=offers) for state in facts.qos or ()))
-    return plan_qos(lossless.intent(qos=qos), facts, node)
+    plan = plan_qos(lossless.intent(qos=qos), facts, node)
+    if plan.refused:
+        raise RefusedError(plan.trouble)
+    return plan
 
 
 def texts(plan):
@@ -103,18 +102,21 @@ def test_a_fresh_inbox_mlx5():
 # Mellanox/mlnx-tools, python/mlnx_qos: "%d %d " into dscp2prio, "%1d," of eight into the buffers' files.
 def test_a_fresh_ofed_mlx5():
     ecn = {"ecn_np": (), "ecn_rp": (0,), "cnp_dscp": 0}
-    fresh = {**FRESH, "dscp_prio": tuple((dscp, dscp >> 4) for dscp in range(64)), **ecn}
+    # Priorities 0 to 6, the last for 48 to 63: others are among the CNPs, and none among the data.
+    table = tuple((dscp, min(dscp >> 3, 2) if dscp < 48 else 6) for dscp in range(64))
+    fresh = {**FRESH, "dscp_prio": table, **ecn}
     plan = planned(offers=OFED, **fresh)
     files = [line for line in done(plan) if line.startswith("/sys/class/net")]
     assert files == [
         "/sys/class/net/enp1s0/qos/trust = dscp",
         "/sys/class/net/enp1s0/qos/dscp2prio = 26 3 ",
-        "/sys/class/net/enp1s0/qos/dscp2prio = 48 6 ",
+        *(f"/sys/class/net/enp1s0/qos/dscp2prio = {dscp} 0 " for dscp in range(49, 64)),
         "/sys/class/net/enp1s0/ecn/roce_np/enable/3 = 1",
         "/sys/class/net/enp1s0/ecn/roce_rp/enable/3 = 1",
         "/sys/class/net/enp1s0/ecn/roce_np/cnp_dscp = 48",
     ]
-    assert "rail0: DSCP 26 priority 1 -> priority 3" in texts(plan)
+    assert "rail0: DSCP 26 priority 2 -> priority 3" in texts(plan)
+    assert "rail0: other DSCPs of priority 6 49-63 -> (none)" in texts(plan)
     assert "dcb pfc set dev enp1s0 prio-pfc all:off 3:on delay 7" in done(plan)
     by_tool = done(planned(node=NodeQos(("mlnx_qos",)), offers=OFED, **fresh))
     assert "mlnx_qos -i enp1s0 -f 0,0,0,1,0,0,0,0 --cable_len 7" in by_tool
@@ -152,7 +154,7 @@ def test_the_providers_can_be_named():
             "dcb app replace dev enp1s0 dscp-prio 26:3",
         ),
         (
-            {"dscp_prio": ((25, 3), (48, 6))},
+            {"dscp_prio": ((25, 1), (48, 6))},
             "DSCP 26 (none) -> priority 3",
             "dcb app replace dev enp1s0 dscp-prio 26:3",
         ),
@@ -187,6 +189,77 @@ def test_drift_in_one_setting_is_one_step(changes, text, action):
     assert texts(plan) == [f"rail0: {text}"]
     assert len(done(plan)) == 1
     assert done(plan)[0].startswith(action)
+
+
+def test_other_dscps_lead_neither_to_the_data_nor_to_the_cnps():
+    """As those do that OFED's driver begins with, and the data's own before the spec named another."""
+    inbox = planned(dscp_prio=((8, 1), (20, 3), (21, 3), (26, 3), (34, 4), (48, 6), (50, 6)))
+    assert texts(inbox) == [
+        "rail0: other DSCPs of priority 3 20-21 -> (none)",
+        "rail0: other DSCPs of priority 6 50 -> (none)",
+    ]
+    assert done(inbox) == [f"dcb app del dev enp1s0 dscp-prio {pair}" for pair in ("20:3", "21:3", "50:6")]
+    assert [act(action) for action in inbox.steps[0].undo] == [
+        "dcb app replace dev enp1s0 dscp-prio 20:3",
+        "dcb app replace dev enp1s0 dscp-prio 21:3",
+    ]
+    moved = planned(qos=replace(lossless.QOS, data_dscp=34, tos=138), port={"cm_tos": 138}, have=both({}), offers=INBOX)
+    assert texts(moved)[:2] == ["rail0: DSCP 34 (none) -> priority 3", "rail0: other DSCPs of priority 3 26 -> (none)"]
+    # The OFED driver lists every code point: one that is to lead nowhere leads to priority 0.
+    ofed = {"dscp_prio": ((24, 3), (26, 3), (48, 6)), "offers": OFED}
+    assert done(planned(**ofed)) == ["/sys/class/net/enp1s0/qos/dscp2prio = 24 0 "]
+    by_dcb = planned(qos=replace(lossless.QOS, provider="dcb"), **ofed)
+    assert done(by_dcb) == ["dcb app replace dev enp1s0 dscp-prio 24:0"]
+    # A second lossless class is the site's own: only the data's and the CNPs' are kept free.
+    more = replace(lossless.QOS, pfc=(3, 4))
+    assert planned(qos=more, have=both({"pfc": (3, 4), "dscp_prio": ((26, 3), (34, 4), (48, 6))})).steps == ()
+
+
+def test_a_profile_without_dcqcn_has_it_off_for_the_data():
+    want = replace(lossless.QOS, profile="pfc", ecn=(), cnp_dscp=None, cnp_priority=None)
+    plan = planned(qos=want, have=both({"ecn_np": tuple(range(8)), "ecn_rp": (2,)}), offers=OFED)
+    assert [line for line in texts(plan) if line.startswith("rail0")] == [
+        "rail0: ECN notification point of priority 3 on -> off"
+    ]
+    assert done(plan)[0] == "/sys/class/net/enp1s0/ecn/roce_np/enable/3 = 0"
+    assert act(plan.steps[0].undo[0]) == "/sys/class/net/enp1s0/ecn/roce_np/enable/3 = 1"
+    assert planned(qos=want, have=both({"ecn_np": (0, 1), "ecn_rp": ()}), offers=OFED).steps == ()
+
+
+def test_the_mode_of_cnps_has_its_way_back():
+    plan = planned(dcqcn={"np_cnp_prio_mode": 1}, cnp_priority=2)
+    assert [act(action) for action in plan.steps[0].undo] == [
+        "/sys/kernel/debug/mlx5/0000:01:00.0/cc_params/np_cnp_prio = 2",
+        "/sys/kernel/debug/mlx5/0000:01:00.0/cc_params/np_cnp_prio_mode = 1",
+    ]
+
+
+def test_mlnx_qos_cannot_make_a_nic_unwilling():
+    alone = NodeQos(("mlnx_qos",))
+    plan = planned(node=alone, offers=OFED, willing=True)
+    assert plan.steps == ()
+    assert plan.notes[0].startswith("rail0: enp1s0 adopts the peer's ETS (willing)")
+    assert planned(node=alone, offers=OFED).notes == ()
+
+
+def test_one_port_of_a_bond_is_set_without_the_other():
+    """One is not there: the other is set. One is refused: the other is set, and the rail is refused."""
+    wanted, have = bonded(), lossless.facts(pfc=())
+    gone = replace(have, netdevs=have.netdevs[:1], pci=have.pci[:1])
+    plan = plan_qos(wanted, gone, TOOLS)
+    assert "rail0: PFC of enp1s0 none -> priority 3 [the link flaps]" in texts(plan)
+    assert (plan.refused, len(plan.notes)) == ({}, 1)
+    half = replace(have, qos=tuple(replace(state, offers=DCB) for state in have.qos[:1]))
+    plan = plan_qos(wanted, half, TOOLS)
+    assert "rail0: PFC of enp1s0 none -> priority 3 [the link flaps]" in texts(plan)
+    assert "the lossless settings of enp2s0 could not be read" in plan.refused["rail0"]
+
+
+def bonded():
+    """Both ports in one rail."""
+    want = lossless.intent()
+    ports = tuple(port for rail in want.rails for port in rail.ports)
+    return replace(want, rails=(replace(want.rails[0], ports=ports, bond=Bond("active-backup")),))
 
 
 def test_an_unused_class_with_a_share_is_no_longer_ets():
@@ -366,7 +439,7 @@ def test_congestion_control_of_others():
 
 
 def test_what_a_nic_cannot_do():
-    with pytest.raises(UnsupportedError, match=r"enp1s0 \(driver mlx5_core\) offers no DCB"):
+    with pytest.raises(RefusedError, match=r"enp1s0 \(driver mlx5_core\) offers no DCB"):
         planned(offers=())
     assert (
         planned(offers=(), qos=lossless.LOSSY, port={"cm_tos": 104, "cm_mode": "RoCE v2"}).notes[0].startswith("rail0")
@@ -388,11 +461,25 @@ def test_what_a_nic_cannot_do():
         planned(qos=big, buffer_size=None, prio_buffer=None)
 
 
+def test_whether_lldpad_runs_must_be_known():
+    node = FakePort({"/run/systemd/units/invocation:lldpad.service": b""})
+    assert read_qos(node).lldpad == ("lldpad.service",)
+
+    class Broken(FakePort):
+        def listdir(self, path):
+            raise ReadError("Input/output error", path)
+
+    with pytest.raises(ReadError, match="/run/systemd/units: Input/output error"):
+        read_qos(Broken())
+    # No systemd, no units.
+    assert read_qos(FakePort({})).lldpad == ()
+
+
 def test_what_could_not_be_read_is_not_planned():
     facts = replace(lossless.facts(pfc=None), unread=(Unread("DCB of enp1s0", "is cut", "enp1s0"),))
-    with pytest.raises(ReadError, match="DCB of enp1s0: is cut: PFC of enp1s0 could not be read"):
+    with pytest.raises(RefusedError, match="DCB of enp1s0: is cut: PFC of enp1s0 could not be read"):
         planned(have=facts)
-    with pytest.raises(ReadError, match="the lossless settings of enp1s0 could not be read"):
+    with pytest.raises(RefusedError, match="the lossless settings of enp1s0 could not be read"):
         planned(have=replace(lossless.facts(), qos=None))
 
 
@@ -402,7 +489,7 @@ def test_what_could_not_be_read_is_not_planned():
 )
 def test_a_setting_that_nobody_could_read_is_no_reason_to_be_content(changes, word):
     told = replace(lossless.facts(**changes), unread=(Unread("/sys/class/net/enp1s0", "input/output error", "enp1s0"),))
-    with pytest.raises(ReadError, match=f"input/output error: {word}.* of enp1s0 could not be read"):
+    with pytest.raises(RefusedError, match=f"input/output error: {word}.* of enp1s0 could not be read"):
         planned(offers=OFED, have=told)
     with pytest.raises(RefusedError, match=f"enp1s0 has no {word}"):
         planned(offers=OFED, have=lossless.facts(**changes))
@@ -488,6 +575,29 @@ def test_nothing_to_give_back():
     facts = replace(nodes.facts(soft=False), qos=states(INBOX, **bare))
     plan = plan_absent(nodes.intent(soft=False), facts, replace(TOOLS, released=True))
     assert (plan.steps, plan.notes) == ((), ())
+
+
+def test_ofed_gets_its_own_map_back():
+    table = {**{dscp: dscp >> 3 for dscp in range(64)}, 24: 0, 26: 3, 34: 3}
+    facts = replace(lossless.facts(), qos=states(OFED, dscp_prio=tuple(table.items())))
+    plan = plan_absent(lossless.intent(), facts, TOOLS)
+    assert texts(plan)[1] == "rail0: DSCPs 24 34 set -> the driver's default"
+    assert done(plan)[1:4] == [
+        "/sys/class/net/enp1s0/qos/dscp2prio = 24 3 ",
+        "/sys/class/net/enp1s0/qos/dscp2prio = 34 4 ",
+        "/sys/class/net/enp1s0/qos/trust = pcp",
+    ]
+    assert [act(action) for action in plan.steps[1].undo] == [
+        "/sys/class/net/enp1s0/qos/dscp2prio = 24 0 ",
+        "/sys/class/net/enp1s0/qos/dscp2prio = 34 3 ",
+    ]
+
+
+def test_a_nic_that_its_firmware_owns_gives_nothing_back_and_is_named():
+    facts = replace(lossless.facts(), qos=(lossless.state(0, dcbx=()), lossless.state(1)))
+    plan = plan_absent(lossless.intent(), facts, TOOLS)
+    assert not any("enp1s0" in line for line in done(plan))
+    assert plan.notes[0] == "rail0: enp1s0 is left alone, because its firmware owns the settings"
 
 
 def test_intel_gives_back_one_class():

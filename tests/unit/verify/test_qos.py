@@ -17,6 +17,7 @@ from tests.unit.verify.rows import check, judged, row
 
 AGENT = Service("railwright-apply", "active", enabled=True)
 LOCKED = {"cnp_dscp": None, "cnp_priority": None, "dcqcn": None, "ecn_np": None, "ecn_rp": None, "offers": ("dcb",)}
+NO_DCQCN = replace(QOS, profile="pfc", ecn=())
 SIZED = replace(QOS, buffer_size=(130944, 130944, 0, 0, 0, 0, 0, 0), prio_buffer=(0, 0, 0, 1, 0, 0, 0, 0))
 BLIND = Unread("/sys/class/net/enp1s0/qos/trust", "input/output error", "enp1s0")
 
@@ -39,9 +40,12 @@ def locked(kind):
 ROWS = [
     said("qos.readable", "pass"),
     said("qos.readable", "unknown", "could not be read", have=replace(facts(), qos=None)),
-    said("qos.readable", "unknown", "its driver has no DSCP map", "PFC", name="virtio", have=replace(facts(), qos=tuple(
+    said("qos.readable", "unknown", "no trust, DSCP map", "PFC", name="virtio", have=replace(facts(), qos=tuple(
         QosState(f"enp{n}s0") for n in (1, 2)
     ))),
+    said("qos.readable", "unknown", "its driver has no trust", name="no-trust", trust=None),
+    said("qos.readable", "unknown", "ECN as receiver", name="no-np", ecn_np=None),
+    said("qos.readable", "pass", name="no-dcqcn", qos=NO_DCQCN, ecn_np=None),
     said("qos.readable", "unknown", "trust", "input/output", name="one-file", have=unread(facts(trust=None), BLIND)),
     said("qos.readable", "unknown", "(integrity)", "host.lockdown: firmware", name="locked", have=locked("integrity")),
     # With lockdown off the same files are missing for another reason.
@@ -66,8 +70,14 @@ ROWS = [
     )),
     # The data and the CNPs are right, something else is there twice.
     said("qos.dscp_map", "fail", "maps DSCP 10 twice", name="other", dscp_prio=((10, 0), (10, 1), (26, 3), (48, 6))),
-    # Other DSCPs are left alone, though they share the lossless priority.
-    said("qos.dscp_map", "pass", name="more", dscp_prio=tuple((dscp, dscp >> 3) for dscp in range(64))),
+    # OFED's own map, by the upper three bits: 24 to 31 come among the data, 48 to 55 among the CNPs.
+    said("qos.dscp_map", "fail", "enp1s0 DSCP 24-25 27-31 to priority 3 too", "the class of the data", name="foreign",
+         dscp_prio=tuple((dscp, dscp >> 3) for dscp in range(64))),
+    said("qos.dscp_map", "fail", "DSCP 50 to priority 6 too", "the class of CNPs", name="foreign-cnp", dscp_prio=(
+        (26, 3), (48, 6), (50, 6),
+    )),
+    # A lossless class of the site's own is its own affair.
+    said("qos.dscp_map", "pass", name="more", pfc=(3, 4), dscp_prio=((10, 1), (26, 3), (34, 4), (48, 6))),
     said("qos.dscp_map", "pass", name="lossy", qos=LOSSY, pfc=(), dscp_prio=((26, 3),)),
     said("qos.prio_tc", "pass"),
     said("qos.prio_tc", "fail", "priority 3 in class 0", prio_tc=(0, 0, 0, 0, 0, 0, 6, 0)),
@@ -102,6 +112,8 @@ ROWS = [
     said("qos.ecn", "fail", "receiver (roce_np) off", "no CNP", ecn_np=()),
     said("qos.ecn", "fail", "sender (roce_rp) off", "does not slow down", name="sender", ecn_rp=(4,)),
     said("qos.ecn", "pass", name="all", ecn_np=tuple(range(8)), ecn_rp=tuple(range(8))),
+    said("qos.ecn", "warn", "profile pfc has no DCQCN", name="none", qos=NO_DCQCN, ecn_np=()),
+    said("qos.ecn", "pass", name="none", qos=NO_DCQCN, ecn_np=(2,), ecn_rp=()),
     said("qos.cnp", "pass"),
     said("qos.cnp", "fail", "lossless class", cnp_priority=3),
     said("qos.cnp", "fail", "np_cnp_prio_mode 1", "lossless class", name="mode", dcqcn={"np_cnp_prio_mode": 1}),
@@ -163,7 +175,7 @@ def test_a_rail_without_qos_is_asked_nothing():
 
 
 def test_inbox_drivers_have_no_ecn_by_priority():
-    have = facts(ecn_np=None, ecn_rp=None, trust=None, offers=("dcb", "cc_params"))
+    have = facts(ecn_np=None, ecn_rp=None, offers=("dcb", "cc_params"))
     want = intent()
     findings = judge_node("node1", want, want, have)
     assert verdict(findings) == "pass"

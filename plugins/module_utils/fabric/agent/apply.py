@@ -78,6 +78,7 @@ def _put_in_force(
         plans.append(apply_stack(port, intent, timer=timer)[0])
         plans.append(_network(port, intent, timer, boot))
         plans.append(_qos(port, intent, timer))
+        _judge(plans[-1])
     except ApplyError:
         # What failed half-way and was put back has moved links all the same, and would at each event that it causes.
         failed = True
@@ -87,6 +88,18 @@ def _put_in_force(
             stamps = (*_recent(port, timer.now()), timer.now())
             port.write(STAMPS, "".join(f"{stamp}\n" for stamp in stamps), 0o600)
     return code
+
+
+def _judge(plan: Plan) -> None:
+    """Nothing, when all of the plan is done.
+
+    :raises ApplyError: when something was tried and put back, which has moved links.
+    :raises RefusedError: when something was not tried.
+    """
+    if plan.failed:
+        raise ApplyError(plan.trouble)
+    if plan.refused:
+        raise RefusedError(plan.trouble)
 
 
 def _say(out: TextIO, plans: list[Plan], last: str) -> None:

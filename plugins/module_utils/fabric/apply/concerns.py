@@ -10,14 +10,15 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Optional, Sequence
 
-from ..errors import ReadError
+from ..errors import FabricError, ReadError
 from ..model.facts import NodeFacts
 from ..model.intent import NodeIntent
 from ..model.plan import Plan, merge
 from ..plan.guard import guard_jobs
 from ..ports import Port
 from ..probe.node import probe
-from .run import Timer, Watch, converge
+from ..records import replace
+from .run import Planner, Timer, Watch, converge
 
 Lock = Optional[AbstractContextManager[None]]
 
@@ -127,8 +128,10 @@ def apply_qos(
 ) -> Plan:
     """The rails' lossless settings; a node whose intent has none for any rail is not even looked at.
 
+    A rail that is refused or fails keeps no other one from its settings: the plan names it. Only jobs keep all back.
+
     :param absent: give the defaults back instead.
-    :raises FabricError: see :func:`converge`.
+    :raises FabricError: see :func:`converge`; for what concerns the whole node.
     """
     if not absent and all(rail.qos is None for rail in intent.rails):
         return Plan("qos")
@@ -146,4 +149,37 @@ def apply_qos(
         return plan_absent(intent, facts, node) if absent else plan_qos(intent, facts, node, predict=check)
 
     guard = guard_jobs(port, intent, lambda: eyes.facts, allow_disruption)
-    return converge(port, planner, lock=lock, check=check, guard=guard, timer=timer)
+    rails = {rail.name for rail in intent.rails}
+    with nullcontext() if check or lock is None else lock:
+        whole = converge(port, planner, check=True, guard=guard)
+        if check:
+            return whole
+        if not whole.steps:
+            return converge(port, lambda interrupted: whole)
+        done, failed = [replace(whole, steps=())], {}
+        for subject in dict.fromkeys(step.subject for step in whole.steps):
+            try:
+                plan = converge(port, _only(subject, planner, whole), guard=guard, timer=timer)
+            except FabricError as error:  # noqa: PERF203 - the other rails go on
+                if subject not in rails:
+                    raise
+                failed[subject] = str(error)
+            else:
+                done.append(replace(plan, notes=(), refused={}))
+        return replace(merge(*done), failed=failed)
+
+
+def _only(subject: str, planner: Planner, whole: Plan) -> Planner:
+    """Plans one subject's steps alone.
+
+    :raises ReadError: when it is refused by now, and was not in the ``whole`` plan before.
+    """
+
+    def plan(interrupted: bool) -> Plan:
+        found = planner(interrupted)
+        why = found.refused.get(subject)
+        if why not in (None, whole.refused.get(subject)):
+            raise ReadError(why)
+        return replace(found, steps=tuple(step for step in found.steps if step.subject == subject))
+
+    return plan

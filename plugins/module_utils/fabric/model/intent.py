@@ -91,6 +91,11 @@ class Qos(Model):
         return tuple(sorted(((self.data_dscp, self.data_priority), *cnp)))
 
     @property
+    def reserved(self) -> tuple[int, ...]:
+        """Priorities of data and CNPs, sorted: no other DSCP may lead there, on hosts or on leaves."""
+        return tuple(sorted({priority for _, priority in self.dscp_prio}))
+
+    @property
     def prio_tc(self) -> tuple[int, ...]:
         """Traffic class of each of the eight priorities."""
         owner = {priority: entry.tc for entry in self.traffic_classes for priority in entry.priorities}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Optional, Union
 
-from ..records import dataclass
+from ..records import dataclass, field
 from .base import Model
 
 
@@ -75,6 +75,8 @@ class Plan(Model):
 
     ``undo`` takes away what the steps bring about beside files; a roll back runs it between the files and ``settle``.
     ``notes`` say what the planner leaves alone although the intent names it, and why; each is one sentence.
+    ``refused`` has, by subject, what the planner would not touch, ``failed`` what was tried and put back: other
+    subjects are done all the same, and whoever asked for the plan has failed.
     """
 
     concern: str  # intent | stack | network | qos | agent
@@ -82,6 +84,13 @@ class Plan(Model):
     settle: tuple[Action, ...] = ()
     notes: tuple[str, ...] = ()
     undo: tuple[Action, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def trouble(self) -> str:
+        """All that keeps the plan from being a success, as one text; empty when nothing does."""
+        return "; ".join((*self.refused.values(), *self.failed.values()))
 
 
 def merge(*plans: Plan) -> Plan:
@@ -92,4 +101,6 @@ def merge(*plans: Plan) -> Plan:
         tuple(action for plan in plans for action in plan.settle),
         tuple(note for plan in plans for note in plan.notes),
         tuple(action for plan in plans for action in plan.undo),
+        {subject: why for plan in plans for subject, why in plan.refused.items()},
+        {subject: why for plan in plans for subject, why in plan.failed.items()},
     )

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Callable, Optional
+from typing import Callable, Iterable, Optional
 
-from ..errors import ReadError, RefusedError
+from ..errors import FabricError, MissingError, ReadError, RefusedError
 from ..model.base import Model
-from ..model.facts import NodeFacts, RdmaPort
+from ..model.facts import Netdev, NodeFacts, RdmaPort
 from ..model.intent import NodeIntent, Qos
 from ..model.plan import Plan, RemoveFile, Run, Step
 from ..ports import TOOL_PATH, Port
@@ -40,12 +40,15 @@ class NodeQos(Model):
 
 
 def read_qos(port: Port) -> NodeQos:
-    """The node as it is."""
+    """The node as it is.
+
+    :raises ReadError: when it cannot be told whether lldpad runs.
+    """
     folders = TOOL_PATH.split(":")
     tools = tuple(tool for tool in ("dcb", "mlnx_qos") if any(port.exists(f"{folder}/{tool}") for folder in folders))
     try:
         units = port.listdir(_UNITS)
-    except ReadError:
+    except MissingError:
         units = []
     running = tuple(unit for unit in LLDPAD_UNITS if f"invocation:{unit}" in units)
     return NodeQos(tools, running, port.exists(RELEASED))
@@ -56,10 +59,12 @@ def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos, *, predict: bo
 
     Within a rail everything that makes its link flap comes in one step a port, after all that is needed before it.
 
+    A rail is refused when somebody else owns its settings and the spec does not say to take them, when the NIC cannot
+    have them, when they could not be read, and when its netdev carries the management of the node. The others, and the
+    other ports of its bond, are planned all the same.
+
     :param predict: also say what will be set on soft RoCE devices that an earlier step has yet to make.
-    :raises RefusedError: when somebody else owns the settings and the spec does not say to take them, when the NIC
-        cannot have them, and when a rail's netdev carries the management of the node.
-    :raises ReadError: when the settings could not be read.
+    :raises RefusedError: when lldpad runs and the spec does not say to stop it.
     """
     rails = [rail for rail in bind(intent, facts) if rail.intent.qos is not None]
     if not rails:
@@ -70,47 +75,77 @@ def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos, *, predict: bo
         steps.append(Step("agent", "lossless settings", "given back", "kept", (RemoveFile(RELEASED),)))
     if node.lldpad:
         steps.append(_lldpad(rails, node.lldpad))
+    refused: dict[str, str] = {}
     for rail in rails:
-        ports = rail_ports(rail, facts, notes)
-        for port in ports:
-            steps += _port_steps(port, facts, node, notes)
+        planned, ports = each_port(
+            rail, facts, notes, refused, rail.intent.qos, lambda port: _port_steps(port, facts, node, notes)
+        )
+        steps += planned
         if ports:
             steps += _rdma_steps(rail, ports[0].qos, predict, notes)
-    return Plan("qos", tuple(steps), notes=tuple(notes))
+    return Plan("qos", tuple(steps), notes=tuple(notes), refused=refused)
 
 
-def rail_ports(rail: BoundRail, facts: NodeFacts, notes: list[str], default: Optional[Qos] = None) -> list[RailPort]:
-    """The netdevs of a rail, each with its settings; a rail without hardware is left alone, which a note says.
+def each_port(
+    rail: BoundRail,
+    facts: NodeFacts,
+    notes: list[str],
+    refused: dict[str, str],
+    wanted: Optional[Qos],
+    steps: Callable[[RailPort], list[Step]],
+) -> tuple[list[Step], list[RailPort]]:
+    """The steps of a rail's ports, and the ports that have any say; one that is refused keeps no other from its own.
 
-    :param default: what the rail wants, where the intent has nothing for it.
-    :raises RefusedError: when one carries the management of the node.
-    :raises ReadError: when the settings of one were not read.
+    :param notes: get what is left alone for want of hardware.
+    :param refused: gets, by rail, why ports are not planned.
+    :param wanted: the settings of every port.
     """
-    name, wanted = rail.intent.name, rail.intent.qos or default
-    problem = next((port.problem for port in rail.ports if port.problem), "")
-    netdevs = [port.netdev for port in rail.ports if port.netdev is not None]
-    if problem or wanted is None or len(netdevs) != len(rail.ports):
-        notes.append(f"{name}: left alone, because {problem or 'its netdev is not there'}")
-        return []
-    known = {state.netdev: state for state in facts.qos or ()}
-    found = []
-    for netdev in netdevs:
-        cut = carries_management(netdev, facts)
-        if cut:
-            raise RefusedError(
-                f"{name} is on {netdev.name}, and {cut[0]} carries the node's management or its default route",
-                f"rail {name}",
-                netdev.name,
-                "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
-            )
-        state = known.get(netdev.name)
-        if state is None:
-            raise ReadError(
-                f"the lossless settings of {netdev.name} could not be read", _why(facts, "qos", netdev.name)
-            )
-        of = f" of {netdev.name}" if len(netdevs) > 1 else ""
-        found.append(RailPort(name, netdev, state, wanted, of))
-    return found
+    found: list[Step] = []
+    planned: list[RailPort] = []
+    told: list[str] = []
+    for netdev in _netdevs(rail, notes):
+        if wanted is None:
+            continue
+        try:
+            port = _rail_port(rail, netdev, facts, wanted)
+            found += steps(port)
+            planned.append(port)
+        except FabricError as error:
+            told.append(str(error))
+    if told:
+        refused[rail.intent.name] = "; ".join(told)
+    return found, planned
+
+
+def _netdevs(rail: BoundRail, notes: list[str]) -> Iterable[Netdev]:
+    """The netdevs of a rail that are there; ``notes`` get the others."""
+    for port in rail.ports:
+        if port.problem or port.netdev is None:
+            what = f" {port.netdev.name}" if port.netdev is not None and len(rail.ports) > 1 else ""
+            notes.append(f"{rail.intent.name}{what}: left alone, because {port.problem or 'its netdev is not there'}")
+        else:
+            yield port.netdev
+
+
+def _rail_port(rail: BoundRail, netdev: Netdev, facts: NodeFacts, wanted: Qos) -> RailPort:
+    """One netdev of a rail, with its settings.
+
+    :raises RefusedError: when it carries the management of the node.
+    :raises ReadError: when its settings were not read.
+    """
+    name = rail.intent.name
+    cut = carries_management(netdev, facts)
+    if cut:
+        raise RefusedError(
+            f"{name} is on {netdev.name}, and {cut[0]} carries the node's management or its default route",
+            f"rail {name}",
+            netdev.name,
+            "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
+        )
+    state = next((state for state in facts.qos or () if state.netdev == netdev.name), None)
+    if state is None:
+        raise ReadError(f"the lossless settings of {netdev.name} could not be read", _why(facts, "qos", netdev.name))
+    return RailPort(name, netdev, state, wanted, f" of {netdev.name}" if len(rail.ports) > 1 else "")
 
 
 def _port_steps(port: RailPort, facts: NodeFacts, node: NodeQos, notes: list[str]) -> list[Step]:
@@ -122,6 +157,11 @@ def _port_steps(port: RailPort, facts: NodeFacts, node: NodeQos, notes: list[str
     _check_read(port, facts)
     suit_driver(port, notes)
     refuse_owners(port)
+    if state.willing and not dcb.sets_willing:
+        notes.append(
+            f"{port.rail}: {port.netdev.name} adopts the peer's ETS (willing) where a DCBX agent runs, and mlnx_qos "
+            "cannot turn that off; iproute2's dcb, 5.11 or later, can"
+        )
     return [
         *take_step(port, dcb),
         *pause(port),

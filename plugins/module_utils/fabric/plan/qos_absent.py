@@ -11,8 +11,9 @@ from __future__ import annotations
 from ..model.facts import NodeFacts, QosState
 from ..model.intent import NodeIntent, Qos
 from ..model.plan import Plan, Step, WriteFile
+from ..model.words import spans
 from ..resolve.bind import BoundRail, bind
-from .qos import RELEASED, NodeQos, each_device, rail_ports
+from .qos import RELEASED, NodeQos, each_device, each_port
 from .qos_nic import FLAP, priorities, reclass
 from .qos_providers import DcbProvider, RailPort
 from .qos_providers.choose import provider
@@ -34,28 +35,30 @@ _TEXT = "The role roce_qos gave the rails' lossless settings back; the agent doe
 def plan_absent(intent: NodeIntent, facts: NodeFacts, node: NodeQos) -> Plan:
     """Steps back, on every RoCE rail, whether the intent has lossless settings for it or not.
 
-    :raises RefusedError: when a rail's netdev carries the management of the node.
-    :raises ReadError: when the settings could not be read.
+    A rail is refused when its netdev carries the management of the node, and when its settings could not be read.
     """
     steps: list[Step] = []
     notes: list[str] = []
+    refused: dict[str, str] = {}
     if not node.released:
         steps.append(Step("agent", "lossless settings", "kept", "given back", (WriteFile(RELEASED, _TEXT),)))
     for rail in bind(intent, facts):
         if rail.intent.transport == "roce":
-            steps += _rail(rail, facts, node, notes)
+            steps += _rail(rail, facts, node, notes, refused)
     if any(rail.qos is not None for rail in intent.rails):
         notes.append("the fabric spec has qos still, and rules find fault until it is taken out")
-    return Plan("qos", tuple(steps), notes=tuple(notes))
+    return Plan("qos", tuple(steps), notes=tuple(notes), refused=refused)
 
 
-def _rail(rail: BoundRail, facts: NodeFacts, node: NodeQos, notes: list[str]) -> list[Step]:
-    ports = rail_ports(rail, facts, notes, _NOTHING)
-    steps: list[Step] = []
-    for port in ports:
+def _rail(rail: BoundRail, facts: NodeFacts, node: NodeQos, notes: list[str], refused: dict[str, str]) -> list[Step]:
+    def back(port: RailPort) -> list[Step]:
+        if port.state.firmware_owned:
+            notes.append(f"{port.rail}: {port.netdev.name} is left alone, because its firmware owns the settings")
         if not port.state.offers or port.state.firmware_owned:
-            continue
-        steps += _port(port, provider(port, node.tools))
+            return []
+        return _port(port, provider(port, node.tools))
+
+    steps, ports = each_port(rail, facts, notes, refused, rail.intent.qos or _NOTHING, back)
     if ports:
         steps += each_device(
             rail,
@@ -69,6 +72,12 @@ def _rail(rail: BoundRail, facts: NodeFacts, node: NodeQos, notes: list[str]) ->
 
 def _port(port: RailPort, dcb: DcbProvider) -> list[Step]:
     state, name, found = port.state, port.netdev.name, []
+    moved = [(code, to) for code, to in state.dscp_prio or () if to != code >> 3]
+    if "qos_sysfs" in state.offers and moved:
+        actions = tuple(action for code, _ in moved for action in dcb.dscp(name, code, (code >> 3,)))
+        undo = tuple(action for code, to in moved for action in dcb.dscp(name, code, (to,)))
+        codes = spans(code for code, _ in moved)
+        found.append(Step(port.rail, f"DSCPs {codes}{port.of}", "set", "the driver's default", actions, undo=undo))
     if state.trust == "dscp":
         undo = tuple(action for dscp, priority in state.dscp_prio or () for action in dcb.dscp(name, dscp, (priority,)))
         undo = (*dcb.trust(name, "dscp", mapped=False), *undo)

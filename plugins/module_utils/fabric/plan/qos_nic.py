@@ -8,6 +8,7 @@ from typing import Optional
 
 from ..errors import RefusedError
 from ..model.plan import Step
+from ..model.words import spans
 from .qos_providers import DcbProvider, RailPort
 
 # mlx5 toggles the link for a changed mask, and not for the same one (kernel mlx5/core/en_dcbnl.c,
@@ -20,7 +21,7 @@ _RECLASSED = ("ice", "bnxt_en")
 
 def nic_steps(port: RailPort, dcb: DcbProvider) -> list[Step]:
     """Steps in their order: what PFC needs comes before it, buffers, which it has the driver resize, after it."""
-    return [*_map(port, dcb), *_classes(port, dcb), *_pfc(port, dcb), *_buffers(port, dcb)]
+    return [*_map(port, dcb), *_others(port, dcb), *_classes(port, dcb), *_pfc(port, dcb), *_buffers(port, dcb)]
 
 
 def _map(port: RailPort, dcb: DcbProvider) -> list[Step]:
@@ -49,6 +50,26 @@ def _map(port: RailPort, dcb: DcbProvider) -> list[Step]:
     return found
 
 
+def _others(port: RailPort, dcb: DcbProvider) -> list[Step]:
+    """DSCPs of others that lead among the data or the CNPs, as they do by default, go to priority 0.
+
+    That is after those of the data: trust turns back with the last DSCP in the table.
+    """
+    netdev, mine, found = port.netdev.name, dict(port.qos.dscp_prio), []
+    for priority in port.qos.reserved:
+        codes = [code for code, to in port.state.dscp_prio or () if to == priority and code not in mine]
+        if not codes:
+            continue
+        # Where the driver lists a map whether it is trusted or not, there may be no entry to take away.
+        listed = "qos_sysfs" in port.state.offers
+        away = (dcb.dscp(netdev, code, (0,)) if listed else dcb.unmap(netdev, code, priority) for code in codes)
+        actions = tuple(action for some in away for action in some)
+        undo = tuple(action for code in codes for action in dcb.dscp(netdev, code, (priority,)))
+        setting = f"other DSCPs of priority {priority}{port.of}"
+        found.append(Step(port.rail, setting, spans(codes), "", actions, undo=undo))
+    return found
+
+
 def reclass(port: RailPort) -> Optional[str]:
     """What a change of the traffic classes interrupts."""
     return RECLASS if port.netdev.driver in _RECLASSED else None
@@ -73,11 +94,12 @@ def _classes(port: RailPort, dcb: DcbProvider) -> list[Step]:
     before, after = (_words(named, *scheduler) for scheduler in ((have_tsa, have_share), (qos.tsa, qos.share)))
     if before != after:
         settings.append(("ETS", before, after))
-    if state.willing:
+    willing = bool(state.willing) and dcb.sets_willing
+    if willing:
         settings.append(("adopts the peer's ETS (willing)", "yes", "no"))
     if not settings:
         return []
-    actions = dcb.ets(netdev, qos.prio_tc, qos.tsa, qos.share, bool(state.willing))
+    actions = dcb.ets(netdev, qos.prio_tc, qos.tsa, qos.share, willing)
     undo = dcb.ets(netdev, have_tc, have_tsa, have_share, False)
     # One call sets them all.
     return [

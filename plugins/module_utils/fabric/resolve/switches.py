@@ -51,8 +51,8 @@ def dscp_priorities(wanted: Qos) -> tuple[int, ...]:
     go to priority 0, or to the first one that is free.
     """
     own = dict(wanted.dscp_prio)
-    taken = set(own.values())
-    free = next(priority for priority in qos.PRIORITIES if priority not in taken | set(wanted.pfc))
+    taken = wanted.reserved
+    free = next(priority for priority in qos.PRIORITIES if priority not in (*taken, *wanted.pfc))
     return tuple(own.get(dscp, free if dscp >> 3 in taken else dscp >> 3) for dscp in CODE_POINTS)
 
 

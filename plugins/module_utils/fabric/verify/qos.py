@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Callable, Iterator, Optional, Union
 from ..model.facts import QosState
 from ..model.finding import Finding
 from ..model.intent import Qos
+from ..model.words import spans
 from ..resolve.bind import BoundRail
 from . import qos_rules as rules
 from .rule import Rule
@@ -20,22 +21,22 @@ from .view import View
 # Kernel lockdown closes debugfs files that only root may read (fs/debugfs/file.c, debugfs_locked_down()).
 _LOCKED = ("integrity", "confidentiality")
 _NEEDED = {
+    "trust": "trust",
     "dscp_prio": "DSCP map",
     "prio_tc": "priority to traffic class",
     "tsa": "transmission selection",
     "share": "ETS shares",
     "pfc": "PFC",
 }
+_DCQCN = {"ecn_np": "ECN as receiver", "ecn_rp": "ECN as sender"}
 # A driver may lack these for good; only a failed read is worth a word.
 _OPTIONAL = {
     "dcbx": "DCBX mode",
     "willing": "willing bit",
-    "trust": "trust",
     "cable_length_m": "cable length",
     "buffer_size": "receive buffers",
     "pause_rx": "global pause",
-    "ecn_np": "ECN as receiver",
-    "ecn_rp": "ECN as sender",
+    **_DCQCN,
 }
 
 
@@ -115,9 +116,10 @@ def _blind(view: View, qos: Qos, netdev: str, state: Optional[QosState]) -> str:
     if qos.profile == "lossy" and not state.offers and not why:
         # A lossy rail on a NIC without traffic classes has nothing to set.
         return ""
-    lacks = [word for field, word in _NEEDED.items() if getattr(state, field) is None]
+    needed = {**_NEEDED, **_DCQCN} if qos.ecn and "ecn_sysfs" in state.offers else _NEEDED
+    lacks = [word for field, word in needed.items() if getattr(state, field) is None]
     if why:
-        lacks += [word for field, word in _OPTIONAL.items() if getattr(state, field) is None]
+        lacks += [word for field, word in _OPTIONAL.items() if field not in needed and getattr(state, field) is None]
     words = [f"{', '.join(lacks)} could not be read ({why})" if why else f"its driver has no {', '.join(lacks)}"]
     words = words if lacks else []
     if qos.cnp_dscp is not None and (state.cnp_dscp is None or state.cnp_priority is None):
@@ -166,14 +168,15 @@ def _trust(qos: Qos, state: QosState) -> Answer:
 
 
 def _dscp_map(qos: Qos, state: QosState) -> Answer:
-    """Only the wanted DSCPs are judged, and that none is mapped twice."""
+    """The wanted DSCPs lead to their priorities, and no other one leads there; none is mapped twice."""
     if state.dscp_prio is None:
         return None
     found: dict[int, list[int]] = {}
     for dscp, priority in state.dscp_prio:
         found.setdefault(dscp, []).append(priority)
-    expected = ", ".join(f"DSCP {dscp} to priority {priority}" for dscp, priority in qos.dscp_prio)
-    for dscp, priority in qos.dscp_prio:
+    mapped = qos.dscp_prio
+    expected = ", ".join(f"DSCP {dscp} to priority {priority}" for dscp, priority in mapped)
+    for dscp, priority in mapped:
         have = found.get(dscp, [])
         if have == [priority]:
             continue
@@ -196,6 +199,12 @@ def _dscp_map(qos: Qos, state: QosState) -> Answer:
     if twice:
         words = ", ".join(map(str, twice))
         return Trouble("each DSCP once", f"maps DSCP {words} twice", "dcb app add was used where replace was meant")
+    for priority in qos.reserved:
+        others = spans(dscp for dscp, have in found.items() if priority in have and (dscp, priority) not in mapped)
+        if others:
+            whose = "the data" if priority == qos.data_priority else "CNPs"
+            cause = f"traffic of others is in the class of {whose}, where the leaves have none of it"
+            return Trouble(f"{expected}, and no other", f"DSCP {others} to priority {priority} too", cause)
     return expected
 
 

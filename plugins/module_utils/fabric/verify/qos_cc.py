@@ -24,9 +24,11 @@ _CNP_MODE = "np_cnp_prio_mode"
 
 
 def _ecn(qos: Qos, state: QosState) -> Answer:
-    """Priorities that must be on; others are left alone. Inbox drivers have no switch by priority."""
-    if not qos.ecn or state.ecn_np is None or state.ecn_rp is None:
+    """The data's priority, which is on or off; others are left alone. Inbox drivers have no switch by priority."""
+    if state.ecn_np is None or state.ecn_rp is None:
         return None
+    if not qos.ecn:
+        return _no_ecn(qos, state.ecn_np, state.ecn_rp)
     off = [
         f"{role} off for priority {priority}"
         for role, on in (("receiver (roce_np)", state.ecn_np), ("sender (roce_rp)", state.ecn_rp))
@@ -39,6 +41,15 @@ def _ecn(qos: Qos, state: QosState) -> Answer:
     deaf = "marks are answered, but this node does not slow down"
     mute = "marks that this node gets are answered with no CNP"
     return Trouble(wanted, "ECN " + ", ".join(off), mute if "np" in off[0] else deaf)
+
+
+def _no_ecn(qos: Qos, *points: tuple[int, ...]) -> Answer:
+    """Harmless as long as nobody marks: a word, and no failure."""
+    wanted = f"ECN off for priority {qos.data_priority}"
+    if not any(qos.data_priority in on for on in points):
+        return wanted
+    cause = f"profile {qos.profile} has no DCQCN, and this NIC answers marks and slows down for them"
+    return Trouble(wanted, f"ECN on for priority {qos.data_priority}", cause, warn=True)
 
 
 def _cnp(qos: Qos, state: QosState) -> Answer:

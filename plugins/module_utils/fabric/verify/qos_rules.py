@@ -55,10 +55,10 @@ TRUST = Rule(
 )
 DSCP_MAP = Rule(
     "qos.dscp_map",
-    "The DSCPs of data and CNPs lead to their priorities",
+    "The DSCPs of data and CNPs, and no others, lead to their priorities",
     "fail",
     "local",
-    "What arrives with another priority is neither paused nor in the right queue.",
+    "What arrives with another priority is neither paused nor in the right queue; others' traffic there is paused too.",
     ROLE,
     "fabric_spec.fabrics.*.qos, data and cnp; IEEE 802.1Q-2018 D.2.9.7, selector 5; dcb-app(8)",
 )
@@ -118,7 +118,7 @@ BUFFERS = Rule(
 )
 ECN = Rule(
     "qos.ecn",
-    "DCQCN is on for the data's priority, as receiver and as sender",
+    "DCQCN is on for the data's priority, as receiver and as sender, or off by profile",
     "fail",
     "local",
     "A receiver that answers no marks leaves only PFC, and its pauses spread; a deaf sender does not slow down.",

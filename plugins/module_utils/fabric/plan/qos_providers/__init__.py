@@ -28,7 +28,12 @@ class RailPort(Model):
 
 
 class DcbProvider(Protocol):
-    """Writes trust, DSCP map, ETS, buffers and PFC of a netdev; the same methods put former values back."""
+    """Writes trust, DSCP map, ETS, buffers and PFC of a netdev; the same methods put former values back.
+
+    ``sets_willing``: it can also have the NIC no longer adopt the peer's settings.
+    """
+
+    sets_willing: bool
 
     def take(self, netdev: str) -> tuple[Action, ...]:
         """Make the host the owner of DCBX."""

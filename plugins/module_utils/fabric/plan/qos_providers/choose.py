@@ -52,10 +52,10 @@ def congestion_steps(port: RailPort, lockdown: Optional[str], notes: list[str]) 
     :raises RefusedError: when they are wanted and cannot be set.
     """
     offers, qos = port.state.offers, port.qos
-    if not qos.ecn:
-        return ()
     if "ecn_sysfs" in offers:
         return ecn_sysfs.congestion(port)
+    if not qos.ecn:
+        return ()
     if "cc_params" in offers:
         return cc_params.congestion(port)
     if "bnxt_cc" in offers:

@@ -18,6 +18,8 @@ _ANY = tuple(range(256))
 class Dcb:
     """See :class:`.DcbProvider`."""
 
+    sets_willing = True
+
     def take(self, netdev: str) -> tuple[Action, ...]:
         """See the interface."""
         return (_run(("dcb", "dcbx", "set", "dev", netdev, "host", "ieee"), hint=FIRMWARE),)

@@ -15,18 +15,19 @@ from .parameters import number
 
 
 def congestion(port: RailPort) -> tuple[Step, ...]:
-    """Towards DCQCN on the rail's priorities; other priorities are left alone."""
+    """Towards DCQCN on the data's priority, or none there; other priorities are left alone."""
     qos, state = port.qos, port.state
     base = f"/sys/class/net/{port.netdev.name}/ecn"
     found: list[Step] = []
+    priority, wanted = qos.data_priority, qos.data_priority in qos.ecn
     for point, word, on in (("np", "notification", state.ecn_np), ("rp", "reaction", state.ecn_rp)):
-        for priority in qos.ecn:
-            if on is None or priority in on:
-                continue
-            path = f"{base}/roce_{point}/enable/{priority}"
-            setting = f"ECN {word} point of priority {priority}{port.of}"
-            undo = (WriteFile(path, "0"),)
-            found.append(Step(port.rail, setting, "off", "on", (WriteFile(path, "1"),), undo=undo))
+        if on is None or (priority in on) == wanted:
+            continue
+        path = f"{base}/roce_{point}/enable/{priority}"
+        setting = f"ECN {word} point of priority {priority}{port.of}"
+        before, after = ("off", "on") if wanted else ("on", "off")
+        undo = (WriteFile(path, str(int(not wanted))),)
+        found.append(Step(port.rail, setting, before, after, (WriteFile(path, str(int(wanted))),), undo=undo))
     if qos.cnp_dscp is not None and qos.cnp_priority is not None:
         found += number(port, "DSCP of CNPs", f"{base}/roce_np/cnp_dscp", state.cnp_dscp, qos.cnp_dscp)
         path = f"{base}/roce_np/cnp_802p_prio"

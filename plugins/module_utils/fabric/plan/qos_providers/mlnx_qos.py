@@ -43,7 +43,9 @@ class OfedFiles(Dcb):
 
 
 class MlnxQos(OfedFiles):
-    """Everything that has no file by ``mlnx_qos``."""
+    """Everything that has no file by ``mlnx_qos``, which knows nothing of a willing NIC."""
+
+    sets_willing = False
 
     def take(self, netdev: str) -> tuple[Action, ...]:
         """See the interface."""
