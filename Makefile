@@ -132,11 +132,12 @@ lab-down: setup ## stop them and leave nothing behind
 	$(PY) -m lab down
 
 .PHONY: lab-reset
-lab-reset: setup ## back to the snapshot, in seconds
+lab-reset: setup ## back to the nodes as they first booted, in seconds
 	$(PY) -m lab reset
 
 .PHONY: lab-ssh
 lab-ssh: setup ## a shell on a node: make lab-ssh NODE=node1
+	@test -n '$(NODE)' || { echo 'lab-ssh: name a node, as in: make lab-ssh NODE=node1'; exit 2; }
 	$(PY) -m lab ssh $(NODE)
 
 .PHONY: lab-status

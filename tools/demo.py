@@ -28,6 +28,12 @@ def main() -> int:
     for playbook, code in zip(PLAYBOOKS, codes, strict=True):
         print(f"demo: {playbook}: {'finished' if not code else f'FAILED ({code})'}")
     print(f"demo: {time.time() - began:.0f} s")
+    print(
+        "demo: the lab is up. To break something, and see what is said of it:\n"
+        "        .venv/bin/python -m lab inject link-down node2 rail1\n"
+        "        .venv/bin/ansible-playbook playbooks/verify.yml\n"
+        "      docs/lab.md lists the faults; make lab-ssh NODE=node1 is a shell, make lab-down ends it."
+    )
     return next((code for code in codes if code), 0 if fresh else 1)
 
 

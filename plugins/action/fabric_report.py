@@ -66,21 +66,24 @@ class ActionModule(ActionBase):
             return result
         folder = Path(options["report_dir"] or _folder(options["report"], document)).absolute()
         if self._task.check_mode:
-            where = "Check mode: nothing was written"
+            where = "Check mode: nothing was written, and the nodes are judged as they are now"
         else:
             with _uncollected():
                 report_files.write(document, folder)
             where = f"See {folder / 'report.html'}"
         self._display.display(report_terminal.render(document, self._display.columns, ANSIBLE_COLOR, where))
         verdict = document["verdict"]
-        result.update({key: document[key] for key in ("verdict", "exit_code", "counts", "coverage")})
+        result.update({key: document[key] for key in ("verdict", "exit_code")})
         result["report"] = str(folder / "report.html")
         if options["advisory"]:
             result["msg"] = (
                 f"{headline(document)}: the nodes as they are, without the changes that this run only predicts"
             )
         elif verdict == "fail" or (verdict == "unknown" and options["on_unknown"] == "fail"):
+            # Ansible prints the whole result of a task that fails, below the verdict.
             result.update(failed=True, msg=f"{verdict}: {headline(document)}. {where}")
+            return result
+        result.update({key: document[key] for key in ("counts", "coverage")})
         return result
 
 

@@ -107,11 +107,11 @@ exit_code:
   type: int
 counts:
   description: Findings by state; consequences and waived ones apart.
-  returned: always, when the fabric could be judged
+  returned: success
   type: dict
 coverage:
   description: How many nodes and pairs were judged, out of how many.
-  returned: always, when the fabric could be judged
+  returned: success
   type: dict
 report:
   description: Path of the HTML page. In check mode it was not written.

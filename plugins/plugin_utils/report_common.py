@@ -11,6 +11,14 @@ Document = dict[str, Any]
 Item = dict[str, Any]
 
 STATES = ("fail", "unknown", "warn", "pass")
+# What a kind of measurement is called.
+KINDS = {
+    "mtu": "Full-size packets",
+    "bandwidth": "Bandwidth",
+    "class": "Traffic class",
+    "cm_class": "Traffic class by RDMA-CM",
+    "lossless": "Lossless under load",
+}
 SYMBOLS = {"pass": "✓", "warn": "!", "fail": "✕", "unknown": "?"}
 
 
@@ -61,15 +69,22 @@ def headline(document: Document) -> str:
 
 
 def coverage(document: Document) -> list[tuple[str, str]]:
-    """What was judged, out of what there is: (``4 of 4``, ``pairs measured, mtu (100 %)``)."""
+    """What was judged, out of what there is: (``4 of 4``, ``pairs: bandwidth (100 %)``)."""
     nodes = document["coverage"]["nodes"]
     words = {"unreachable": "unreachable", "failed": "failed", "left_out": "left out of this run"}
     lost = [f"{nodes[state]} {word}" for state, word in words.items() if nodes[state]]
     lines = [(f"{nodes['judged']} of {nodes['total']}", ", ".join(["nodes judged", *lost]))]
     for kind, pairs in document["coverage"]["pairs"].items():
         share = f" ({100 * pairs['measured'] / pairs['total']:.3g} %)" if pairs["total"] else ""
-        lines.append((f"{pairs['measured']:,} of {pairs['total']:,}", f"pairs measured, {kind}{share}"))
+        lines.append((f"{pairs['measured']:,} of {pairs['total']:,}", f"pairs: {_lower(KINDS.get(kind, kind))}{share}"))
+    if not document["coverage"]["pairs"]:
+        lines.append(("none", "of the pairs measured: playbooks/prove.yml does that"))
     return lines
+
+
+def _lower(text: str) -> str:
+    """In the middle of a sentence."""
+    return text[:1].lower() + text[1:]
 
 
 def when(document: Document) -> str:

@@ -18,21 +18,30 @@ from markupsafe import Markup
 
 from . import report_matrix
 from .report_blocks import Block, blocks
-from .report_common import STATES, SYMBOLS, Document, Item, coverage, headline, many, seconds, waived, when, where
+from .report_common import (
+    KINDS,
+    STATES,
+    SYMBOLS,
+    Document,
+    Item,
+    coverage,
+    headline,
+    many,
+    seconds,
+    waived,
+    when,
+    where,
+)
 from .report_group import WORDS, groups
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 OPEN_LIMIT = 4  # nodes in trouble whose details are open from the start
 NAMED = 40  # places that one list names; report.json has them all
-KINDS = {
-    "mtu": ("Reachability and MTU", "whether a full-size packet passes unfragmented"),
-    "bandwidth": ("Bandwidth", ""),
-    "class": ("Traffic class", "whether traffic with the fabric's class is in its priority"),
-    "cm_class": (
-        "Traffic class by RDMA-CM",
-        "whether connections by RDMA-CM are in that priority without asking for it",
-    ),
-    "lossless": ("Lossless under load", "whether nothing was dropped in the lossless priority"),
+MEANINGS = {
+    "mtu": "whether the peer answers, and a full-size packet passes unfragmented",
+    "class": "whether traffic with the fabric's class is in its priority",
+    "cm_class": "whether connections by RDMA-CM are in that priority without asking for it",
+    "lossless": "whether nothing was dropped in the lossless priority",
 }
 
 
@@ -82,12 +91,11 @@ def _environment() -> Environment:
 
 def _chart(document: Document, kind: str, rows: list[Block]) -> dict[str, Any]:
     """All maps of one kind of probe."""
-    title, meaning = KINDS.get(kind, (kind, ""))
     pairs = document["coverage"]["pairs"][kind]
     return {
         "kind": kind,
-        "title": title,
-        "meaning": meaning or f"bandwidth in {report_matrix.reference(document)}",
+        "title": KINDS.get(kind, kind),
+        "meaning": MEANINGS.get(kind) or f"bandwidth in {report_matrix.reference(document)}",
         "pairs": pairs,
         "matrices": report_matrix.matrices(document, kind, rows),
     }

@@ -94,12 +94,7 @@ def _whole(group: Group, width: int, paint: _Paint, cut: int) -> list[str]:
     """One root in full; ``cut`` lines at most of each text, or all for 0."""
     item = group.first
     head = f"{item['state'].upper():<7} {group.where}"
-    title = f"  {item['title']}" if len(head) + len(item["title"]) + 2 <= width else ""
-    lines = [
-        paint(textwrap.shorten(head, width, placeholder=" …") if len(head) > width else head, item["state"]) + title
-    ]
-    if not title and cut != 1:
-        lines.append(f"        {textwrap.shorten(item['title'], width - 8, placeholder=' …')}")
+    lines = [paint(textwrap.shorten(head, width, placeholder=" …") if len(head) > width else head, item["state"])]
     for key in WORDS:
         text, whose = group.word(key)
         if text and not (cut == 1 and key == "expected"):
@@ -108,7 +103,10 @@ def _whole(group: Group, width: int, paint: _Paint, cut: int) -> list[str]:
             lines.append(f"        {paint(f'{key:<9}', 'dim')} {wrapped[0]}")
             lines += [f"{'':18}{more}" for more in wrapped[1:]]
     follows = f"; {many(len(group.following), 'finding follows', 'findings follow')}" if group.following else ""
-    lines.append(f"        {paint('rule', 'dim')}      {item['rule']}{paint(follows, 'dim')}")
+    # What is required is no headline: beside FAIL it reads as if it were so.
+    room = width - 20 - len(item["rule"]) - len(follows)
+    title = f": {textwrap.shorten(item['title'], room, placeholder=' …')}" if room > 2 * len(" …") else ""
+    lines.append(f"        {paint('rule', 'dim')}      {item['rule']}{paint(title + follows, 'dim')}")
     return lines
 
 

@@ -25,6 +25,10 @@ LOSSY = replace(QOS, profile="lossy", pfc=(), ecn=(), tos=104)
 MAIN, SHORT = 13_600_000, 4_500_000
 
 
+# As a leaf gives it that passes small packets alone.
+NOTHING = perf_text(average="0.000000").replace(" 1200 ", " 0    ")
+
+
 def lossless(number, qos=QOS, address="10.0.0.{}/16"):
     return replace(node(number), rails=(rail(0, address.format(number), qos=qos),))
 
@@ -164,6 +168,15 @@ def test_a_test_that_failed_proves_no_class(text):
     assert pairs["class"].error.startswith("no load")
     assert pairs["class"].reason in ("rdma", "tool")
     assert "cm_class" not in pairs
+
+
+def test_a_test_that_moved_nothing_proves_no_class():
+    pairs = proved(Counting(perf=NOTHING))
+    assert pairs["bandwidth"].value == 0
+    for kind in ("class", "cm_class", "lossless"):
+        assert (pairs[kind].value, pairs[kind].error) == (None, "no load: the test moved nothing"), kind
+    # What was dropped all the same is no less of a fault.
+    assert said(proved(Counting(perf=NOTHING, drops=6))["lossless"]) == (12.0, "discards")
 
 
 def test_without_perftest_nothing_is_known():

@@ -79,8 +79,8 @@ def test_the_page_has_a_map_of_each_kind():
 
 def test_terminal_and_junit_name_the_rail_and_the_reason():
     terminal, junit = report_terminal.render(MADE, 100), report_junit.render(MADE)
-    assert "Connections by RDMA-CM are in the fabric" in terminal
+    assert "pair.cm_class: Connections by RDMA-CM are in the fabric" in terminal
     assert "pair.cm_class" in junit
     for text in (terminal, junit):
         assert "left in priority 0" in text
-    assert "pairs measured, cm_class" in terminal
+    assert "pairs: traffic class by RDMA-CM" in terminal

@@ -122,7 +122,7 @@ def test_terminal_names_what_an_operator_needs():
         "FAIL    node2 rail0",
         "enp1s0 is set down",
         "remedy    ip link set enp1s0 up",
-        "rail.link; ",
+        "rule      rail.link: The rail's link is up and its RDMA port is ACTIVE; 17 findings follow",
         "findings follow",
     ):
         assert word in text

@@ -229,6 +229,10 @@ def test_a_spec_that_contradicts_itself(changes: list[tuple[str, Any]], expected
             "node1: fabric_devices.rail0.ports[0]: unknown key",
         ),
         (
+            [("fabric_devices", {"rail7": {"ports": [{"pci": "0000:01:00.0"}]}})],
+            "node1: fabric_devices: there is no such rail (found 'rail7')",
+        ),
+        (
             [("fabric_addresses", {"rail7": ["10.0.0.1/8"]})],
             "node1: fabric_addresses: there is no such rail (found 'rail7')",
         ),

@@ -20,6 +20,7 @@ from .work import Test
 CLASS, CM_CLASS, LOSSLESS = "class", "cm_class", "lossless"
 # As many packets of a priority do not come from anything but a test; in the other direction a few are a proof.
 _MANY, _SOME = 100, 10
+_NOTHING = "the test moved nothing"
 
 Look = dict[str, int]
 
@@ -81,7 +82,10 @@ def judge_cm(test: Test, ran: PairResult, sent: Look) -> PairResult:
 
 
 def judge_drops(test: Test, ran: PairResult, whole: Look) -> PairResult:
-    """How many packets of the lossless priority this node's NIC dropped in all the time of the proof's tests."""
+    """How many packets of the lossless priority this node's NIC dropped in all the time of the proof's tests.
+
+    None dropped where none came is no proof.
+    """
     if ran.error is not None and ran.reason not in ("wrong_path", "rdma"):
         return _result(LOSSLESS, test, None, f"no load: {ran.error}", ran.reason)
     own = whole.get(f"rx_discards_{test.priority}")
@@ -89,14 +93,18 @@ def judge_drops(test: Test, ran: PairResult, whole: Look) -> PairResult:
     if dropped is None:
         return _result(LOSSLESS, test, None, "the driver counts no packets that it drops", "no_counters")
     where = f"priority {test.priority}" if own is not None else "the NIC"
-    error = f"{dropped} packets of {where} were dropped on {test.client}" if dropped else None
-    return _result(LOSSLESS, test, dropped, error, "discards" if dropped else None)
+    if dropped:
+        error = f"{dropped} packets of {where} were dropped on {test.client}"
+        return _result(LOSSLESS, test, dropped, error, "discards")
+    if not ran.value:
+        return _result(LOSSLESS, test, None, f"no load: {ran.error or _NOTHING}", ran.reason or "rdma")
+    return _result(LOSSLESS, test, 0, None, None)
 
 
 def _judge_sent(kind: str, test: Test, ran: PairResult, sent: Look, how: str) -> PairResult:
     """Half of what the test moved is enough to tell the priority: headers come on top, and others send as well."""
-    if ran.error is not None or ran.value is None:
-        return _result(kind, test, None, f"no load: {ran.error or 'the test gave no result'}", ran.reason or "tool")
+    if ran.error is not None or not ran.value:
+        return _result(kind, test, None, f"no load: {ran.error or _NOTHING}", ran.reason or "rdma")
     left = _by_priority("tx_bytes", sent)
     if not left:
         return _result(kind, test, None, "the driver counts no bytes by priority", "no_counters")

@@ -36,7 +36,7 @@ def load(spec: FabricSpec, name: str, groups: Iterable[str], variables: Mapping[
     return Host(
         name=name,
         unit=unit,
-        profile=_profile(name, memberships, variables),
+        profile=_profile(spec, name, memberships, variables),
         node_id=node_id,
         addresses=_addresses(spec, raw_addresses, f"{name}: fabric_addresses"),
     )
@@ -62,7 +62,7 @@ def _unit(spec: FabricSpec, name: str, groups: list[str], stated: Optional[Any])
     return units[0]
 
 
-def _profile(name: str, groups: list[str], variables: Mapping[str, Any]) -> HardwareProfile:
+def _profile(spec: FabricSpec, name: str, groups: list[str], variables: Mapping[str, Any]) -> HardwareProfile:
     models = [group for group in groups if group.startswith(HARDWARE_PREFIX)]
     if len(models) != 1:
         found = ", ".join(models) or "none"
@@ -81,6 +81,7 @@ def _profile(name: str, groups: list[str], variables: Mapping[str, Any]) -> Hard
     place = f"{name}: fabric_devices"
     if not isinstance(devices, Mapping):
         raise SpecError("a mapping of rails is expected", place, repr(devices))
+    _check_rails(spec, devices, place)
     rails = dict(profile.rails)
     for rail, entry in devices.items():
         override = decode(RailHardware, _with_ports(entry), f"{place}.{rail}", SpecError)
@@ -147,17 +148,27 @@ def _check_distinct(rails: Mapping[str, RailHardware], place: str) -> None:
             for match in port.match:
                 key = (match, port.rdma_port)
                 if key in owner:
-                    raise SpecError(f"{owner[key]} and {rail} name the same port", place, describe(match))
+                    raise SpecError(
+                        f"{owner[key]} and {rail} name the same port",
+                        place,
+                        describe(match),
+                        "Give each rail a NIC or a port of its own",
+                    )
                 owner[key] = rail
+
+
+def _check_rails(spec: FabricSpec, named: Iterable[str], place: str) -> None:
+    rails = [rail.name for rail in spec.rails]
+    for rail in named:
+        if rail not in rails:
+            raise SpecError("there is no such rail", place, str(rail), f"Rails are {', '.join(rails)}")
 
 
 def _addresses(spec: FabricSpec, raw: Any, place: str) -> dict[str, tuple[str, ...]]:
     if not isinstance(raw, Mapping):
         raise SpecError("a mapping of rails to lists of addresses is expected", place, repr(raw))
-    rails = [rail.name for rail in spec.rails]
+    _check_rails(spec, raw, place)
     for rail, values in raw.items():
-        if rail not in rails:
-            raise SpecError("there is no such rail", place, str(rail), f"Rails are {', '.join(rails)}")
         if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
             raise SpecError("a list of addresses is expected", f"{place}.{rail}", repr(values))
     return {str(rail): tuple(values) for rail, values in raw.items()}

@@ -108,11 +108,21 @@ def _check_addresses(host: Host, rails: tuple[RailIntent, ...]) -> None:
             own = networks.interface(text, host.name)
             for name, other in seen:
                 if own.ip == other.ip:
-                    raise SpecError(f"{name} and {rail.name} have the same address", host.name, text)
+                    raise SpecError(
+                        f"{name} and {rail.name} have the same address",
+                        host.name,
+                        text,
+                        "Give each rail its own address",
+                    )
                 if own.network != other.network and (
                     networks.contains(own.network, other.network) or networks.contains(other.network, own.network)
                 ):
-                    raise SpecError(f"its subnet overlaps {other.network} of {name}", f"{host.name}: {rail.name}", text)
+                    raise SpecError(
+                        f"its subnet overlaps {other.network} of {name}",
+                        f"{host.name}: {rail.name}",
+                        text,
+                        "Give each rail a subnet of its own",
+                    )
             seen.append((rail.name, own))
 
 

@@ -150,7 +150,12 @@ def _check_gateways(entry: UnitRail, addressing: Addressing, subnets: dict[int, 
         gateway = address(text, f"{place}.gateway")
         subnet = subnets.get(family)
         if subnet is not None and (gateway not in subnet or reserved(subnet, gateway)):
-            raise SpecError(f"this is no host address of {subnet}", f"{place}.gateway", text)
+            raise SpecError(
+                f"this is no host address of {subnet}",
+                f"{place}.gateway",
+                text,
+                "Name the leaf's own there",
+            )
     for family, text in aggregates.items():
         aggregate, subnet = network(text, f"{place}.aggregate"), subnets.get(family)
         if aggregate.prefixlen == 0:
@@ -183,4 +188,9 @@ def _check_overlap(subnets: list[tuple[Network, str, str]]) -> None:
     ordered = sorted(subnets, key=lambda item: (item[0].version, int(item[0].network_address), item[0].prefixlen))
     for (first, rail, place), (second, other_rail, other) in zip(ordered, ordered[1:]):
         if contains(first, second) and not (first == second and rail == other_rail):
-            raise SpecError(f"this subnet overlaps {first} of {place}", f"{other}.subnet", str(second))
+            raise SpecError(
+                f"this subnet overlaps {first} of {place}",
+                f"{other}.subnet",
+                str(second),
+                "Give each rail of each unit a subnet of its own",
+            )

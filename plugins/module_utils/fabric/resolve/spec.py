@@ -145,7 +145,7 @@ def _check_rails(spec: FabricSpec) -> None:
                 "Rename the rail",
             )
         if rail.name in seen:
-            raise SpecError("this rail is there twice", f"{place}.name", rail.name)
+            raise SpecError("this rail is there twice", f"{place}.name", rail.name, "Rename or remove one of the two")
         seen.add(rail.name)
         if rail.fabric not in spec.fabrics:
             raise SpecError(

@@ -18,8 +18,8 @@ LEAF_MTU = Rule(
     "fail",
     "pair",
     "A leaf port with a small MTU drops bulk data without a word; both nodes look right.",
-    "Set the MTU of the leaf's host ports and uplinks to the spec's switch_mtu.",
-    "fabric_spec.fabrics.*.link.switch_mtu, or derived from host_mtu",
+    "Set the MTU of the leaf's host ports and uplinks to what is expected.",
+    "NVIDIA Cumulus Linux default for jumbo frames; IBTA path MTU on InfiniBand",
 )
 
 PASSAGE = Rule(

@@ -29,7 +29,7 @@ FULL_MTU = Rule(
     "fail",
     "pair",
     "Small packets pass and connections come up, then bulk data vanishes: the worst fault to find in a running job.",
-    "Set the MTU of the leaf ports to the spec's switch_mtu.",
+    "Set the MTU of the leaf ports, and of whatever is between them, to the spec's host_mtu or more; 9216 suits all.",
     "RFC 1191: the Don't Fragment bit shows the path MTU",
 )
 PATH = Rule(

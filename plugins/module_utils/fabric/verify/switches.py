@@ -36,7 +36,7 @@ MTU = Rule(
     "fabric",
     "Full-size packets vanish on a port with a smaller MTU, small ones pass.",
     _REMEDY,
-    "the switch's own dump; fabric_spec.fabrics.*.link.switch_mtu",
+    "the switch's own dump; NVIDIA Cumulus Linux default for jumbo frames",
 )
 TRUST = Rule(
     "switch.trust",
