@@ -69,7 +69,10 @@ class Lab:
         if holder is not None:
             if holder.checkout == str(REPOSITORY) and self._same_and_healthy():
                 return False
-            raise LabError(f"a lab is up or on its way: {holder}. `python3 -m lab down` there ends it")
+            raise LabError(
+                f"a lab is up or on its way: {holder}. `python3 -m lab down` there ends it; LAB_PORT_BASE and "
+                "LAB_RUNTIME give this one ports and a folder of its own (docs/lab.md)"
+            )
         try:
             self._start()
         except BaseException as problem:

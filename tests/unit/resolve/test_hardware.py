@@ -138,6 +138,18 @@ def test_no_override_is_guessed() -> None:
     assert both_gone.problems[0].endswith("; no other NIC is free")
 
 
+def test_a_rails_subnet_never_holds_the_management() -> None:
+    """10.0.2.0/24 holds 10.0.2.15; the address of a netdev that is not management's may be a rail's own."""
+    own = (netdev("01", addresses=("10.0.2.15/24",)), netdev("18", addresses=("10.0.2.1/24",)), netdev("19"))
+    wanted = replace(TWO, rails=(replace(TWO.rails[0], addresses=("10.0.2.1/24",)), *TWO.rails[1:]))
+    problems = match(wanted, replace(FACTS, netdevs=own)).problems
+    assert problems == (
+        "rail rail0: its subnet 10.0.2.0/24 holds eth01's address 10.0.2.15/24, which carries the node's management. "
+        "Give the rail another subnet",
+    )
+    assert match(wanted, replace(FACTS, management=(), netdevs=own)).problems == ()
+
+
 @pytest.mark.parametrize(
     ("management", "more"),
     [

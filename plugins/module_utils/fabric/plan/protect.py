@@ -7,7 +7,8 @@ from __future__ import annotations
 from ..errors import RefusedError
 from ..model.facts import Netdev, NodeFacts
 from ..model.network import Link
-from ..resolve.prefix import holds, network
+from ..resolve.management import management_within
+from ..resolve.prefix import network
 
 
 def refuse_links(links: tuple[Link, ...], facts: NodeFacts) -> None:
@@ -31,17 +32,15 @@ def refuse_links(links: tuple[Link, ...], facts: NodeFacts) -> None:
                 "Rename that netdev, or the rail",
             )
         for address in link.addresses:
-            subnet = network(address)
-            for netdev in facts.netdevs or ():
-                taken = [own for own in netdev.addresses if holds(subnet, own.partition("/")[0])]
-                if taken and netdev.name in facts.management:
-                    raise RefusedError(
-                        f"its subnet {subnet} holds {netdev.name}'s address {taken[0]}, which carries the node's "
-                        "management: the way back to the controller would lead through the rail",
-                        f"rail {link.rail}",
-                        address,
-                        "Give the rail another subnet",
-                    )
+            within = management_within(address, facts)
+            if within is not None:
+                raise RefusedError(
+                    f"its subnet {network(address)} holds {within[0]}'s address {within[1]}, which carries the node's "
+                    "management: the way back to the controller would lead through the rail",
+                    f"rail {link.rail}",
+                    address,
+                    "Give the rail another subnet",
+                )
 
 
 def refuse_management(rail: str, netdev: Netdev, facts: NodeFacts) -> None:

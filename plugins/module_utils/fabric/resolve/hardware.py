@@ -11,6 +11,8 @@ from ..model.facts import Netdev, NodeFacts, Pci
 from ..model.intent import DeviceMatch, NodeIntent
 from ..records import dataclass, replace
 from .bind import BoundPort, BoundRail, bind
+from .management import management_within
+from .prefix import network
 
 # ID of os-release -> supported VERSION_IDs; "9" holds every 9.x. The one list of supported distributions.
 DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
@@ -42,6 +44,7 @@ def match(intent: NodeIntent, facts: NodeFacts) -> Match:
     problems = [*_distribution(facts)]
     missing: list[tuple[BoundRail, BoundPort]] = []
     for rail in rails:
+        problems.extend(_subnets(rail, facts))
         for port in rail.ports:
             if not port.found:
                 missing.append((rail, port))
@@ -102,6 +105,16 @@ def _management(facts: NodeFacts) -> set[str]:
             if netdev.master in carriers:
                 carriers.add(netdev.name)
     return carriers
+
+
+def _subnets(rail: BoundRail, facts: NodeFacts) -> Iterable[str]:
+    for address in rail.intent.addresses:
+        cut = management_within(address, facts)
+        if cut is not None:
+            yield (
+                f"rail {rail.intent.name}: its subnet {network(address)} holds {cut[0]}'s address {cut[1]}, which "
+                "carries the node's management. Give the rail another subnet"
+            )
 
 
 def _netdev(rail: BoundRail, port: BoundPort, facts: NodeFacts) -> Iterable[str]:
