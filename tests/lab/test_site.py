@@ -89,7 +89,7 @@ def test_one_node_down_leaves_the_other_finished_and_the_run_says_so(lab):
     played = converged.playbook("site.yml", check=False)
     assert played.rc != 0
     assert [(root["rule"], root["host"]) for root in played.roots()] == [("host.reachable", "node2")]
-    assert re.search(r"^FAIL +node2 ", played.out, re.MULTILINE), played.out[-3000:]
+    assert re.search(r"^FAIL +node2$", played.out, re.MULTILINE), played.out[-3000:]
     assert lab.run("node1", ["railwright", "check"]).returncode == 0
     lab.power_on("node2")
     assert converged.playbook("site.yml").report["verdict"] == "pass"
