@@ -36,8 +36,10 @@ options:
     type: list
     elements: str
     default:
-      - node_agent_result
+      - roce_qos_result
       - rail_network_result
+      - rail_naming_result
+      - node_agent_result
       - rdma_stack_completed
       - rdma_stack_installed
       - rdma_stack_result
