@@ -438,6 +438,57 @@ def test_congestion_control_of_others():
     assert "roce_dcqcn_enable" in planned(qos=E810, have=driven("ice"), offers=("dcb", "irdma_cc")).notes[0]
 
 
+ONE = (0, 0, 0, 1, 0, 0, 0, 0)
+ROOMLESS = [
+    # What the spec names, and what the NIC has of the other half.
+    ({"prio_buffer": (0, 0, 0, 5, 0, 0, 0, 0)}, {}, "priority 3: the receive buffers would be 130944 130944 0"),
+    ({"prio_buffer": (5, 0, 0, 1, 0, 0, 0, 0)}, {}, "no room for priority 0"),
+    ({"buffer_size": (0, 131072, 0, 0, 0, 0, 0, 0)}, {}, "priorities 0 and 1 and 2 and 4 and 5 and 6 and 7"),
+    ({"buffer_size": (131072, 0, 0, 0, 0, 0, 0, 0)}, {}, "priority 3: .* 131072 0 0 0 0 0 0 0, .* 0 0 0 1 0 0 0 0"),
+    # It is there already: a change of nothing is no reason to call it right.
+    (
+        {"buffer_size": (0, 131072, 0, 0, 0, 0, 0, 0)},
+        {"buffer_size": (0, 131072, 0, 0, 0, 0, 0, 0)},
+        r"Write both size and priority into buffers",
+    ),
+    # Less than a cell is nothing, as the NIC tells afterwards.
+    (
+        {"buffer_size": (64, 131072, 0, 0, 0, 0, 0, 0), "prio_buffer": ONE},
+        {"buffer_size": (0, 131072, 0, 0, 0, 0, 0, 0)},
+        "no room for priorities 0",
+    ),
+    ({"buffer_size": (0, 131072, 0, 0, 0, 0, 0, 0), "prio_buffer": ONE}, FRESH, "no room for priorities 0"),
+]
+
+
+@pytest.mark.parametrize(("want", "have", "words"), ROOMLESS)
+def test_no_priority_is_given_a_buffer_without_room(want, have, words):
+    with pytest.raises(RefusedError, match=words):
+        planned(qos=replace(lossless.QOS, **want), **have)
+
+
+def test_what_the_driver_will_share_anew_is_not_held_against_the_spec():
+    """Without PFC all is in buffer 0; that the lossless priority goes to buffer 1 gives it room there."""
+    want = replace(lossless.QOS, prio_buffer=ONE)
+    plan = planned(qos=want, **FRESH, buffer_size=(261888, 0, 0, 0, 0, 0, 0, 0), prio_buffer=(0,) * 8)
+    assert "rail0: receive buffer by priority 0 0 0 0 0 0 0 0 -> 0 0 0 1 0 0 0 0" in texts(plan)
+
+
+def test_nothing_is_asked_of_buffers_that_the_spec_leaves_to_the_driver():
+    assert planned(buffer_size=(0, 131072, 0, 0, 0, 0, 0, 0)).steps == ()
+
+
+def test_sizes_that_the_nic_cut_down_to_its_cells_are_set():
+    """131008 bytes are 1023 cells of 128, and a half (kernel mlx5/core/en/port_buffer.c)."""
+    want = replace(lossless.QOS, buffer_size=(131008, 130944, 0, 0, 0, 0, 0, 0))
+    assert planned(qos=want).steps == ()
+    assert texts(planned(qos=want, buffer_size=(130560, 130944, 0, 0, 0, 0, 0, 0))) == [
+        "rail0: receive buffers 130560 130944 0 0 0 0 0 0 -> 131008 130944 0 0 0 0 0 0"
+    ]
+    owner = planned(qos=replace(want, prio_buffer=ONE), prio_buffer=(0,) * 8)
+    assert done(owner) == ["dcb buffer set dev enp1s0 prio-buffer 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:0"]
+
+
 def test_what_a_nic_cannot_do():
     with pytest.raises(RefusedError, match=r"enp1s0 \(driver mlx5_core\) offers no DCB"):
         planned(offers=())

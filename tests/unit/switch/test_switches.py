@@ -124,6 +124,10 @@ def test_what_a_system_cannot_be_told(system: str, qos: dict[str, Any], key: str
         ({"ecn": {"min_bytes": 5, "max_bytes": 6, "probability": 101}}, "ecn.probability"),
         ({"buffers": {"lossless_percent": 100}}, "buffers.lossless_percent"),
         ({"pfc_watchdog": {"action": "alert"}}, "pfc_watchdog.action"),
+        ({"uplink_cable_length": "10001m"}, "uplink_cable_length"),
+        ({"uplink_cable_length": "99999m"}, "uplink_cable_length"),
+        ({"uplink_cable_length": "0m"}, "uplink_cable_length"),
+        ({"uplink_cable_length": "m"}, "uplink_cable_length"),
         ({"watchdog": {}}, ""),
     ],
 )
@@ -131,6 +135,11 @@ def test_the_specs_own_section_is_judged_without_any_switch(switch: dict[str, An
     with pytest.raises(SpecError) as caught:
         site({"switch": switch})
     assert caught.value.place == ".".join(filter(None, ("fabric_spec.fabrics.compute.qos.switch", key)))
+
+
+def test_uplinks_may_be_longer_than_the_cables_of_nodes() -> None:
+    ports = intent("cumulus", qos={"switch": {"uplink_cable_length": "10000m"}}).ports
+    assert [port.cable_length_m for port in ports if port.switch] == [10000]
 
 
 def test_cnps_are_where_the_nodes_nics_put_them() -> None:

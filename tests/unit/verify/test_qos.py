@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.facts import QosState, Service, Unread
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.model.intent import Bond
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.local import judge_node
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.verdict import roots, verdict
 
@@ -19,6 +20,7 @@ AGENT = Service("railwright-apply", "active", enabled=True)
 LOCKED = {"cnp_dscp": None, "cnp_priority": None, "dcqcn": None, "ecn_np": None, "ecn_rp": None, "offers": ("dcb",)}
 NO_DCQCN = replace(QOS, profile="pfc", ecn=())
 SIZED = replace(QOS, buffer_size=(130944, 130944, 0, 0, 0, 0, 0, 0), prio_buffer=(0, 0, 0, 1, 0, 0, 0, 0))
+NO_LOSSY = (0, 131072, 0, 0, 0, 0, 0, 0)
 BLIND = Unread("/sys/class/net/enp1s0/qos/trust", "input/output error", "enp1s0")
 
 
@@ -26,6 +28,10 @@ def said(rule, state, *words, name="", qos=QOS, rail="rail0", have=None, **chang
     """One row: what the rule says of node 1 with ``changes`` of rail0's settings."""
     have = have if have is not None else facts(**changes)
     return row(rule, state, have, *words, rail=rail, name=name, node=intent(qos=qos))
+
+
+def sized(first):
+    return replace(SIZED, buffer_size=(first, *SIZED.buffer_size[1:]))
 
 
 def unread(have, *items):
@@ -108,6 +114,15 @@ ROWS = [
     said("qos.buffers", "fail", "resized", name="size", qos=SIZED, buffer_size=(130944, 65536, 0, 0, 0, 0, 0, 0)),
     said("qos.buffers", "fail", "other buffers", name="owner", qos=SIZED, prio_buffer=(0,) * 8),
     said("qos.buffers", "pass", name="set", qos=SIZED),
+    # Only the lossless priority has room.
+    said("qos.buffers", "fail", "priority 0 is in buffer 0, which has no room, and 1, 2, 4, 5, 6, 7 have none either",
+         name="lossy-room", qos=replace(QOS, buffer_size=NO_LOSSY), buffer_size=NO_LOSSY),
+    said("qos.buffers", "fail", "room for priority 7", name="lossy-profile", qos=LOSSY, pfc=(), prio_buffer=(
+        0, 0, 0, 1, 0, 0, 0, 5,
+    )),
+    # 131008 bytes are 1023 cells of 128, and a half; 131200 would be 1025.
+    said("qos.buffers", "pass", name="cells", qos=sized(131008)),
+    said("qos.buffers", "fail", "resized", name="cell", qos=sized(131200)),
     said("qos.ecn", "pass"),
     said("qos.ecn", "fail", "receiver (roce_np) off", "no CNP", ecn_np=()),
     said("qos.ecn", "fail", "sender (roce_rp) off", "does not slow down", name="sender", ecn_rp=(4,)),
@@ -152,6 +167,46 @@ ROWS = [
         replace(facts(), services=None), Unread("systemctl", "did not return", "services")
     )),
 ]  # fmt: skip
+
+
+def bonded(**port):
+    """Both ports in one rail, and what ``port`` changes of the second's RDMA device."""
+    want = intent()
+    ports = tuple(port for rail in want.rails for port in rail.ports)
+    node = replace(want, rails=(replace(want.rails[0], ports=ports, bond=Bond("active-backup")),))
+    return node, facts(rail=1, port=port)
+
+
+SECOND = [
+    ("qos.tos", {"cm_tos": 0}, "mlx5_1 ToS 0 (DSCP 0)"),
+    ("qos.tos", {"cm_tos": None, "cm_mode": None}, "mlx5_1 has no default ToS"),
+    ("qos.cm_mode", {"cm_mode": "IB/RoCE v1"}, "mlx5_1 IB/RoCE v1"),
+    ("qos.traffic_class", {"traffic_class": 0}, "mlx5_1 0 (DSCP 0)"),
+]
+
+
+@pytest.mark.parametrize(("rule", "port", "found"), SECOND)
+def test_each_rdma_device_of_a_bond_is_judged(rule, port, found):
+    (finding,) = judged(rule, *bonded(**port))
+    assert (finding.state, finding.found, finding.device) == ("fail", found, "mlx5_1")
+
+
+def test_both_rdma_devices_of_a_bond_are_right():
+    node, have = bonded(traffic_class=106)
+    said = [judged(rule, node, have)[0] for rule in ("qos.tos", "qos.cm_mode", "qos.traffic_class")]
+    assert [(finding.state, finding.found) for finding in said] == [
+        ("pass", "mlx5_0 ToS 106, mlx5_1 ToS 106"),
+        ("pass", "mlx5_0 RoCE v2, mlx5_1 RoCE v2"),
+        ("pass", "mlx5_1 106"),
+    ]
+
+
+def test_what_is_unknown_of_one_device_hides_no_fault_of_the_other():
+    node, have = bonded(cm_tos=None)
+    told = Unread("/sys/kernel/config/rdma_cm/mlx5_1/ports/1/default_roce_tos", "permission denied", "mlx5_1")
+    assert judged("qos.tos", node, unread(have, told))[0].state == "unknown"
+    wrong = unread(nodes.port(have, 0, cm_tos=0), told)
+    assert judged("qos.tos", node, wrong)[0].found == "mlx5_0 ToS 0 (DSCP 0)"
 
 
 @pytest.mark.parametrize(("rule", "state", "rail", "node", "facts", "words"), ROWS)

@@ -232,13 +232,8 @@ def _rdma_steps(rail: BoundRail, qos: Qos, predict: bool, notes: list[str]) -> l
 
 
 def each_device(rail: BoundRail, steps: Callable[[str, RdmaPort], tuple[Step, ...]]) -> list[Step]:
-    """Steps of all RDMA ports of a rail, each port once: over a bond they may be one or two."""
-    bound = [(rail.rdma, rail.port), *((port.rdma, port.port) for port in rail.ports)]
-    seen: dict[tuple[str, int], RdmaPort] = {}
-    for device, port in bound:
-        if device is not None and port is not None:
-            seen.setdefault((device.name, port.number), port)
-    return [step for (device, _), port in seen.items() for step in steps(device, port)]
+    """Steps of all RDMA ports of a rail."""
+    return [step for device, port in rail.rdma_ports for step in steps(device.name, port)]
 
 
 def _why(facts: NodeFacts, *subjects: str) -> str:

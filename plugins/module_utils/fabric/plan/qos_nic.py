@@ -9,6 +9,7 @@ from typing import Optional
 from ..errors import RefusedError
 from ..model.plan import Step
 from ..model.words import spans
+from ..resolve.buffers import kept, without_room
 from .qos_providers import DcbProvider, RailPort
 
 # mlx5 toggles the link for a changed mask, and not for the same one (kernel mlx5/core/en_dcbnl.c,
@@ -152,9 +153,7 @@ def _pfc(port: RailPort, dcb: DcbProvider) -> list[Step]:
 
 def _buffers(port: RailPort, dcb: DcbProvider) -> list[Step]:
     state, qos, netdev = port.state, port.qos, port.netdev.name
-    size = _other(qos.buffer_size, state.buffer_size)
-    owner = _other(qos.prio_buffer, state.prio_buffer)
-    if size is None and owner is None:
+    if not qos.buffer_size and not qos.prio_buffer:
         return []
     if state.buffer_size is None or state.prio_buffer is None:
         raise RefusedError(
@@ -162,6 +161,8 @@ def _buffers(port: RailPort, dcb: DcbProvider) -> list[Step]:
             f"rail {port.rail}",
             remedy="Take buffers out of the fabric's qos: the driver sizes them",
         )
+    size = None if not qos.buffer_size or kept(qos.buffer_size, state.buffer_size) else qos.buffer_size
+    owner = None if qos.prio_buffer in ((), state.prio_buffer) else qos.prio_buffer
     if size is not None and state.buffer_total is not None and sum(size) > state.buffer_total:
         raise RefusedError(
             f"{netdev} has {state.buffer_total} bytes of receive buffers, and {sum(size)} are wanted",
@@ -169,6 +170,9 @@ def _buffers(port: RailPort, dcb: DcbProvider) -> list[Step]:
             _numbers(size),
             "Write smaller buffers into the fabric's qos",
         )
+    _check_room(port, size or state.buffer_size, owner or state.prio_buffer)
+    if size is None and owner is None:
+        return []
     actions = dcb.buffers(netdev, size, owner)
     undo = dcb.buffers(netdev, state.buffer_size, state.prio_buffer)
     settings = [
@@ -185,9 +189,24 @@ def _buffers(port: RailPort, dcb: DcbProvider) -> list[Step]:
     ]
 
 
-def _other(want: tuple[int, ...], have: Optional[tuple[int, ...]]) -> Optional[tuple[int, ...]]:
-    """What is wanted, when it is something else than what is."""
-    return want if want and want != have else None
+def _check_room(port: RailPort, size: tuple[int, ...], owner: tuple[int, ...]) -> None:
+    """Nothing, when each priority has room with these two, either of which the spec may leave as it is.
+
+    What it leaves is not known yet while PFC is to change: the driver shares the buffers anew then.
+
+    :raises RefusedError: naming the priorities without.
+    """
+    qos, netdev = port.qos, port.netdev.name
+    if not (qos.buffer_size and qos.prio_buffer) and port.state.pfc != qos.pfc:
+        return
+    lacking = without_room(size, owner)
+    if lacking:
+        raise RefusedError(
+            f"{netdev} would have no room for {priorities(tuple(lacking))}: the receive buffers would be "
+            f"{_numbers(size)}, and those of the priorities {_numbers(owner)}",
+            f"rail {port.rail}",
+            remedy="Write both size and priority into buffers of the fabric's qos, with room for each priority",
+        )
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:

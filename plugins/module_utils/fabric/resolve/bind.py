@@ -44,6 +44,15 @@ class BoundRail(Model):
     rdma: Optional[RdmaDevice]
     port: Optional[RdmaPort]
 
+    @property
+    def rdma_ports(self) -> tuple[tuple[RdmaDevice, RdmaPort], ...]:
+        """All its RDMA ports, each once: over a bond they may be one or two."""
+        seen: dict[tuple[str, int], tuple[RdmaDevice, RdmaPort]] = {}
+        for device, port in ((self.rdma, self.port), *((item.rdma, item.port) for item in self.ports)):
+            if device is not None and port is not None:
+                seen.setdefault((device.name, port.number), (device, port))
+        return tuple(seen.values())
+
 
 def bond_name(rail: RailIntent) -> str:
     """Name of the rail's bond: the rail's own (the spec holds rail names to ten characters)."""

@@ -28,6 +28,8 @@ NVIDIA_CNP_PRIORITY = 6
 
 # mlx5 leaves a delay of 1000 and more alone (kernel mlx5/core/en_dcbnl.c, MLX5E_MAX_CABLE_LENGTH).
 LONGEST_CABLE_M = 999
+# No optics of data centres reach further: 10 km (IEEE 802.3-2022 clause 88, 100GBASE-LR4; clause 122, 400GBASE-LR8).
+LONGEST_UPLINK_M = 10000
 # Beyond any switch's packet memory, and the most that 32 bits hold.
 MOST_BYTES = 0xFFFFFFFF
 # mlx5 rounds a receive buffer down to whole cells, whose size only the device knows (register SBCAM, 128 bytes without
@@ -48,7 +50,7 @@ def load(raw: Any, place: str) -> QosSpec:
     spec = decode(QosSpec, section, place, SpecError)
     _check_profile(spec, place)
     _check_marking(spec.data, "data", place)
-    _check_cable(spec.cable_length, f"{place}.cable_length")
+    _check_cable(spec.cable_length, f"{place}.cable_length", LONGEST_CABLE_M)
     if not spec.pfc and spec.profile.startswith("pfc"):
         spec = replace(spec, pfc=(spec.data.priority,))
     spec = replace(spec, pfc=tuple(sorted(set(spec.pfc))))
@@ -60,6 +62,7 @@ def load(raw: Any, place: str) -> QosSpec:
     _check_dcqcn(spec, f"{place}.dcqcn")
     _check_buffers(spec, f"{place}.buffers")
     check_spec(spec.switch, f"{place}.switch")
+    _check_cable(spec.switch.uplink_cable_length, f"{place}.switch.uplink_cable_length", LONGEST_UPLINK_M)
     if spec.switch.ecn is not None and spec.switch.ecn.max_bytes > MOST_BYTES:
         raise SpecError(
             f"no queue holds that much: at most {MOST_BYTES} bytes are expected",
@@ -198,14 +201,14 @@ def _check_marking(marking: Marking, key: str, place: str) -> None:
             )
 
 
-def _check_cable(length: Optional[str], place: str) -> None:
+def _check_cable(length: Optional[str], place: str, longest: int) -> None:
     if length is None:
         return
     number = length[:-1]
     # More digits than those of the longest are not worth a number.
-    plain = number.isascii() and number.isdigit() and len(number) <= len(str(LONGEST_CABLE_M))
-    if not plain or length[-1] != "m" or number[0] == "0":
-        raise SpecError(f"a length from 1m to {LONGEST_CABLE_M}m is expected", place, length)
+    plain = number.isascii() and number.isdigit() and len(number) <= len(str(longest))
+    if not plain or length[-1] != "m" or number[0] == "0" or int(number) > longest:
+        raise SpecError(f"a length from 1m to {longest}m is expected", place, length)
 
 
 def _check_cnp(spec: QosSpec, cnp: Marking, place: str) -> None:

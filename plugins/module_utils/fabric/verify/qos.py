@@ -14,6 +14,7 @@ from ..model.finding import Finding
 from ..model.intent import Qos
 from ..model.words import spans
 from ..resolve.bind import BoundRail
+from ..resolve.buffers import kept, without_room
 from . import qos_rules as rules
 from .rule import Rule
 from .view import View
@@ -303,22 +304,24 @@ def _cable(qos: Qos, state: QosState) -> Answer:
 
 
 def _buffers(qos: Qos, state: QosState) -> Answer:
-    """Sizes and assignment where the spec sets them; else that the driver gave each lossless priority some room."""
+    """Sizes and assignment where the spec sets them, and in any case some room for each priority, lossless or not."""
     size, owner = state.buffer_size, state.prio_buffer
     if size is None or owner is None:
         return None
     found = f"buffers {_sizes(size)}, priorities in {_sizes(owner)}"
     if qos.prio_buffer and owner != qos.prio_buffer:
         return Trouble(f"priorities in {_sizes(qos.prio_buffer)}", found, "priorities are in other buffers than set")
-    if qos.buffer_size and size != qos.buffer_size:
+    if qos.buffer_size and not kept(qos.buffer_size, size):
         return Trouble(
             f"buffers {_sizes(qos.buffer_size)}", found, "the buffers were resized, by hand or by the driver"
         )
-    for priority in qos.pfc:
-        own = owner[priority] if priority < len(owner) else len(size)
-        if own >= len(size) or size[own] == 0:
-            cause = f"priority {priority} is in buffer {own}, which has no room"
-            return Trouble(f"room for priority {priority}", found, cause)
+    lacking = without_room(size, owner)
+    if lacking:
+        first = next((priority for priority in qos.pfc if priority in lacking), lacking[0])
+        others = [priority for priority in lacking if priority != first]
+        more = f", and {_list(others)} have none either" if others else ""
+        cause = f"priority {first} is in buffer {owner[first]}, which has no room{more}"
+        return Trouble(f"room for priority {_list(lacking)}", found, cause)
     if state.buffer_total is not None and sum(size) > state.buffer_total:
         return Trouble(f"at most {state.buffer_total} bytes", found, "the buffers are larger than the NIC's memory")
     return found

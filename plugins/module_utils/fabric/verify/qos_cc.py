@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Callable, Optional
 
-from ..model.facts import QosState
+from ..model.facts import QosState, RdmaPort
 from ..model.finding import Finding
 from ..model.intent import Qos
+from ..records import replace
 from ..resolve.bind import BoundRail
 from ..resolve.derive import ECT0
 from . import qos_rules as rules
@@ -17,6 +18,8 @@ from .view import View
 
 if TYPE_CHECKING:
     from .qos import Answer, Check
+
+    Look = Callable[[View, str, Qos, str, RdmaPort], Optional[Finding]]
 
 _ECN_BITS = 0b11
 # 0: CNPs have the priority that was set (kernel drivers/infiniband/hw/mlx5/cong.c, MLX5_IB_NP_CNP_PRIO_MODE).
@@ -86,12 +89,26 @@ def _dcqcn(qos: Qos, state: QosState) -> Answer:
     return Trouble(expected, words, cause)
 
 
-def tos(view: View, rail: BoundRail) -> Optional[Finding]:
+def over_devices(look: Look) -> Check:
+    """The check of a rail that asks ``look`` about each of its RDMA ports; what fails comes before what is unknown."""
+
+    def check(view: View, rail: BoundRail) -> Optional[Finding]:
+        qos = rail.intent.qos
+        if qos is None:
+            return None
+        asked = (look(view, rail.intent.name, qos, device.name, port) for device, port in rail.rdma_ports)
+        told = [finding for finding in asked if finding is not None]
+        troubles = [finding for finding in told if finding.state != "pass"]
+        if troubles:
+            return min(troubles, key=lambda finding: finding.state == "unknown")
+        return replace(told[0], found=", ".join(finding.found for finding in told)) if told else None
+
+    return check
+
+
+def _tos(view: View, name: str, qos: Qos, device: str, port: RdmaPort) -> Optional[Finding]:
     """RDMA-CM's default ToS; none that was ever set is 0."""
-    qos, port = rail.intent.qos, rail.port
-    if qos is None or rail.rdma is None or port is None:
-        return None
-    host, name, device, have = view.host, rail.intent.name, rail.rdma.name, port.cm_tos
+    host, have = view.host, port.cm_tos
     expected = f"ToS {qos.tos} (DSCP {qos.data_dscp}{', ECT(0)' if qos.tos & ECT0 else ''})"
     if have == qos.tos:
         return rules.TOS.passed(host, name, found=f"{device} ToS {have}")
@@ -124,12 +141,11 @@ def _why(qos: Qos, have: int) -> str:
     return f"the DSCP is right, but its ECN bits are {have & _ECN_BITS:02b}, not {qos.tos & _ECN_BITS:02b}"
 
 
-def cm_mode(view: View, rail: BoundRail) -> Optional[Finding]:
+def _cm_mode(view: View, name: str, _qos: Qos, device: str, port: RdmaPort) -> Optional[Finding]:
     """RDMA-CM's default GID type, where it was set; the kernel's own default is the port's best."""
-    port = rail.port
-    if rail.intent.qos is None or rail.rdma is None or port is None or port.cm_mode is None:
+    if port.cm_mode is None:
         return None
-    host, name, device = view.host, rail.intent.name, rail.rdma.name
+    host = view.host
     if port.cm_mode == "RoCE v2":
         return rules.CM_MODE.passed(host, name, found=f"{device} RoCE v2")
     return rules.CM_MODE.broken(
@@ -142,12 +158,11 @@ def cm_mode(view: View, rail: BoundRail) -> Optional[Finding]:
     )
 
 
-def traffic_class(view: View, rail: BoundRail) -> Optional[Finding]:
+def _traffic_class(view: View, name: str, qos: Qos, device: str, port: RdmaPort) -> Optional[Finding]:
     """The driver's own default, where it has one (OFED)."""
-    qos, port = rail.intent.qos, rail.port
-    if qos is None or rail.rdma is None or port is None or port.traffic_class is None:
+    if port.traffic_class is None:
         return None
-    host, name, device, have = view.host, rail.intent.name, rail.rdma.name, port.traffic_class
+    host, have = view.host, port.traffic_class
     if have == qos.tos:
         return rules.TCLASS.passed(host, name, found=f"{device} {have}")
     return rules.TCLASS.broken(
@@ -164,7 +179,7 @@ CHECKS: tuple[Check, ...] = (
     over_ports(rules.ECN, _ecn),
     over_ports(rules.CNP, _cnp),
     over_ports(rules.DCQCN, _dcqcn),
-    tos,
-    cm_mode,
-    traffic_class,
+    over_devices(_tos),
+    over_devices(_cm_mode),
+    over_devices(_traffic_class),
 )

@@ -109,10 +109,10 @@ CABLE = Rule(
 )
 BUFFERS = Rule(
     "qos.buffers",
-    "The lossless priorities have the receive buffers that they need",
+    "The priorities have the receive buffers that they need",
     "fail",
     "local",
-    "A lossless priority without a buffer of its own drops before its pause takes effect.",
+    "A lossless priority whose buffer is too small drops before its pause takes effect; one without room drops all.",
     ROLE,
     "fabric_spec.fabrics.*.qos.buffers; dcb-buffer(8)",
 )
