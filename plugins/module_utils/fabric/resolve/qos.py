@@ -28,7 +28,7 @@ NVIDIA_CNP_PRIORITY = 6
 
 # mlx5 leaves a delay of 1000 and more alone (kernel mlx5/core/en_dcbnl.c, MLX5E_MAX_CABLE_LENGTH).
 LONGEST_CABLE_M = 999
-# No optics of data centres reach further: 10 km (IEEE 802.3-2022 clause 88, 100GBASE-LR4; clause 122, 400GBASE-LR8).
+# The reach of LR optics, 10 km (IEEE 802.3-2022 clause 88, 100GBASE-LR4): farther ones join sites, not switches.
 LONGEST_UPLINK_M = 10000
 # Beyond any switch's packet memory, and the most that 32 bits hold.
 MOST_BYTES = 0xFFFFFFFF
