@@ -85,4 +85,17 @@ def dump(wanted: SwitchIntent) -> str:
         from ansible_collections.railwright.fabric.plugins.module_utils.fabric.render import cumulus
 
         return json.dumps([{"header": {"version": "5.14"}}, {"set": cumulus.document(wanted)}])
-    return render(wanted) + ("end\n" if wanted.os == "eos" else "")
+    if wanted.os == "sonic":
+        return json.dumps(sonic_tables(wanted))
+    return render(wanted) + "end\n"
+
+
+def sonic_tables(wanted: SwitchIntent) -> dict[str, Any]:
+    """The database of a SONiC with this configuration; its buffer model, and that its ports are up, are the site's."""
+    from ansible_collections.railwright.fabric.plugins.module_utils.fabric.render import sonic
+
+    tables = sonic.document(wanted)
+    for row in tables["PORT"].values():
+        row["admin_status"] = "up"
+    tables["DEVICE_METADATA"] = {"localhost": {"hostname": wanted.name, "buffer_model": wanted.entry.buffer_model}}
+    return tables

@@ -107,12 +107,19 @@ def test_cumulus_says_state_from_5_15_on() -> None:
 def test_profiles_without_pfc_or_without_marks() -> None:
     lossy = {"profile": "lossy", "cnp": None, "traffic_classes": None}
     for system, words in {
-        "sonic": ('"pfc_enable"', '"WRED_PROFILE"', '"PFC_WD"', '"CABLE_LENGTH"'),
-        "cumulus": ("pfc-watchdog", "min-threshold", "cable-length", "traffic-pool"),
-        "eos": ("priority-flow-control", "random-detect"),
+        "sonic": ('"ecn_all"', '"green_min_threshold"', '"PFC_WD"', '"CABLE_LENGTH"'),
+        "cumulus": ("{state: enable}", "min-threshold", "cable-length", "traffic-pool"),
+        "eos": ("priority-flow-control on", " no-drop", "minimum-threshold"),
     }.items():
         text = render(intent(system, qos=lossy))
         assert [word for word in words if word in text] == []
+        # What an earlier profile has set is taken back in so many words.
+        for word in {
+            "sonic": ('"pfc_enable": ""', '"pfcwd_sw_enable": ""', '"ecn": "ecn_none"'),
+            "cumulus": ("pfc-watchdog: {state: disable}", "tx: disable", "rx: disable"),
+            "eos": ("no priority-flow-control\n", "no priority-flow-control pause watchdog", "no random-detect ecn"),
+        }[system]:
+            assert word in text
     assert '"3": {ecn: disable}' in render(intent("cumulus", qos={**lossy, "profile": "pfc"}))
     assert "mode: lossy" in render(intent("cumulus", qos={"profile": "dcqcn"}))
     assert '"wred_profile"' not in render(intent("sonic", qos={**lossy, "profile": "pfc"}))

@@ -18,7 +18,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.sw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.switch.sites import PORTS, SYSTEMS, dump, intent
+from tests.unit.switch.sites import PORTS, SYSTEMS, dump, intent, sonic_tables
 
 FREE = {"cnp": None, "traffic_classes": None}
 QOS = (
@@ -112,6 +112,17 @@ SONIC: list[tuple[Any, tuple[str, Any, str, Any], Any]] = [
     (_set("PFC_WD", "Ethernet0", "detection_time", "400"), ("watchdog_detection_ms", None, "200", "400"), 0),
     (_set("PFC_WD", "Ethernet0", "action", "alert"), ("watchdog_action", None, "drop", "alert"), 0),
     (_set("PFC_WD", "GLOBAL", "POLL_INTERVAL", "100"), ("watchdog_poll_ms", None, "200", "100"), ALL),
+    (_set("PORT_QOS_MAP", "Ethernet0", "pfcwd_sw_enable", ""), ("watchdog", None, "on", "off"), 0),
+    (_set("PORT", "Ethernet0", "admin_status", "down"), ("link", None, "up", "down"), 0),
+    (_set("PORT", "Ethernet0", "admin_status", None), ("link", None, "up", "down"), 0),
+    (_set("PORT", "Ethernet0", "pfc_asym", "on"), ("asymmetric_pfc", None, "off", "on"), 0),
+    (_set("PORT_QOS_MAP", "Ethernet0", "tc_to_dscp_map", "x"), ("remark", None, "off", "on"), 0),
+    (_set("SCHEDULER", f"{N}.3", "pir", "1000"), ("shaper", 3, "none", "pir 1000"), ALL),
+    (_set("BUFFER_PG", {"Ethernet0|3": {"profile": "ingress_lossy_profile"}}), ("headroom", 3, "on", "off"), 0),
+    (_set("BUFFER_PG", {"Ethernet0|3": {"profile": "pg_lossless_100000_5m_profile"}}),
+     ("headroom", 3, "on", "pg_lossless_100000_5m_profile"), 0),
+    (_set("DEVICE_METADATA", {"localhost": {"hostname": "su1-leaf1"}}),
+     ("hostname", None, "su1-leaf0", "su1-leaf1"), ALL),
 ]  # fmt: skip
 Q = ("qos",)
 P = "default-global"
@@ -136,6 +147,11 @@ CUMULUS: list[tuple[Any, tuple[str, Any, str, Any], Any]] = [
     (_set(*Q, "pfc-watchdog", "robustness", 3), ("watchdog_detection_ms", None, "200", "600"), ALL),
     (_set(*Q, "traffic-pool", "roce-lossless", "memory-percent", 20), ("lossless_percent", None, "50", "20"), ALL),
     (_set("interface", "swp1s0", "qos", "mapping", {"profile": "gone"}), ("trust", None, "dscp", None), 0),
+    (_set("interface", "swp1s0", "link", "state", {"down": {}}), ("link", None, "up", "down"), 0),
+    (_set("interface", "swp1s0", "qos", "egress-shaper", {"profile": "x"}), ("shaper", None, "none", "on"), 0),
+    (_set(*Q, "remark", {P: {"rewrite": "l3"}}), ("remark", None, "off", "on"), ALL),
+    (_set(*Q, "pfc", P, "switch-priority", {"3": {}, "4": {}}), ("pfc", None, "3", "3,4"), ALL),
+    (_set("system", {"hostname": "su1-leaf1"}), ("hostname", None, "su1-leaf0", "su1-leaf1"), ALL),
 ]  # fmt: skip
 EOS: list[tuple[Any, tuple[str, Any, str, Any], Any]] = [
     (("   description gpu001 rail0\n   mtu 9214\n", "   mtu 1500\n"), ("mtu", None, "9214", "1500"), 0),
@@ -145,10 +161,12 @@ EOS: list[tuple[Any, tuple[str, Any, str, Any], Any]] = [
     (("qos map traffic-class 3 to tx-queue 3", "qos map traffic-class 3 to tx-queue 2"),
      ("priority", 3, "3", "2"), ALL),
     (("qos map traffic-class 3 to tx-queue 3\n", ""), ("priority", 3, "3", None), ALL),
-    (("priority 3 no-drop", "priority 4 no-drop"), ("pfc", None, "3", "4"), ALL),
+    (("priority 3 no-drop\n   priority-flow-control priority 4 drop\n",
+      "priority 3 drop\n   priority-flow-control priority 4 no-drop\n"), ("pfc", None, "3", "4"), ALL),
     (("   priority-flow-control on\n", ""), ("pfc", None, "3", "none"), ALL),
     (("qos profile", "priority-flow-control all off\n!\nqos profile"), ("pfc", None, "3", "none"), ALL),
-    (("   tx-queue 6\n      priority strict", "   tx-queue 6\n      no priority\n      bandwidth percent 5"),
+    (("   tx-queue 6\n      priority strict\n      no bandwidth percent",
+      "   tx-queue 6\n      no priority\n      bandwidth percent 5"),
      ("schedule", 6, "strict", "ets 5"), ALL),
     (("minimum-threshold 1600000 bytes", "minimum-threshold 9 kbytes"), ("ecn_min_bytes", 3, "1600000", "9000"), ALL),
     (("minimum-threshold 1600000 bytes", "minimum-threshold 9 segments"), ("ecn_min_bytes", 3, "1600000", None), ALL),
@@ -157,6 +175,16 @@ EOS: list[tuple[Any, tuple[str, Any, str, Any], Any]] = [
     (("default timeout 0.20", "default timeout 0.40"), ("watchdog_detection_ms", None, "200", "400"), ALL),
     (("priority-flow-control pause watchdog action drop\n", ""), ("watchdog_action", None, "drop", "errdisable"), ALL),
     (("   description spine0\n", "   flowcontrol receive on\n"), ("pause", None, "off", "on"), 2),
+    (("   description spine0\n", "   shutdown\n"), ("link", None, "up", "down"), 2),
+    (("   description spine0\n", "   priority-flow-control mode off\n"), ("pfc", None, "3", "none"), 2),
+    # An override of the profile, or the default that overrides nothing: the line does not tell.
+    (("   description spine0\n", "   no priority-flow-control\n"), ("pfc", None, "3", None), 2),
+    (("   description spine0\n", "   no priority-flow-control priority 3\n"), ("pfc", None, "3", None), 2),
+    (("   description spine0\n", "   no priority-flow-control pause watchdog\n"), ("watchdog", None, "on", None), 2),
+    (("   description spine0\n", "   shape rate 10 percent\n"), ("shaper", None, "none", "10 percent"), 2),
+    (("   tx-queue 3\n", "   tx-queue 3\n      shape rate 1000 kbps\n"), ("shaper", 3, "none", "1000 kbps"), ALL),
+    (("qos profile", "qos rewrite dscp\n!\nqos profile"), ("remark", None, "off", "on"), ALL),
+    (("qos profile", "hostname su1-leaf1\n!\nqos profile"), ("hostname", None, "su1-leaf0", "su1-leaf1"), ALL),
 ]  # fmt: skip
 
 
@@ -174,7 +202,7 @@ def _changed(system: str, change: Any) -> str:
         text = dump(wanted)
         assert old in text
         return text.replace(old, new)
-    data: Any = copy.deepcopy(sonic.document(wanted) if system == "sonic" else cumulus.document(wanted))
+    data: Any = copy.deepcopy(sonic_tables(wanted) if system == "sonic" else cumulus.document(wanted))
     change(data)
     return json.dumps(data if system == "sonic" else [{"set": data}])
 
@@ -377,8 +405,9 @@ def test_no_line_of_an_eos_configuration_can_go_unseen() -> None:
     lines = dump(wanted).splitlines()
     # At their defaults: these code points; polling follows from the times.
     silent = ("!", "   !", "   description", "qos map dscp", "priority-flow-control pause watchdog default polling")
+    stated = ("      no bandwidth percent", "      no random-detect ecn", "      priority strict")
     for number, line in enumerate(lines):
-        if line.startswith(silent) or line == "      priority strict":
+        if line.startswith(silent) or line in stated or line.endswith(" drop"):
             continue
         text = "\n".join(lines[:number] + lines[number + 1 :])
         try:
@@ -386,3 +415,90 @@ def test_no_line_of_an_eos_configuration_can_go_unseen() -> None:
         except ParseError:
             continue
         assert found != (), line
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("qos", [{**FREE, "profile": "lossy"}, {**FREE, "profile": "pfc"}, {"profile": "dcqcn"}])
+def test_a_push_over_an_older_profile_converges(system: str, qos: dict[str, Any]) -> None:
+    """What is pushed is merged: it must say what is no longer wanted, too."""
+    wanted = intent(system, qos=qos)
+    if system == "eos":
+        text = _merged_lines(render(LEAVES["eos"]), render(wanted))
+    else:
+        module = sonic if system == "sonic" else cumulus
+        tree = _merged_tree(copy.deepcopy(module.document(LEAVES[system])), module.document(wanted))
+        for row in tree.get("PORT", {}).values():
+            row["admin_status"] = "up"
+        text = json.dumps(tree if system == "sonic" else [{"set": tree}])
+    assert differences(wanted, text) == ()
+
+
+def _merged_tree(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    for key, value in new.items():
+        inner = isinstance(value, dict) and isinstance(old.get(key), dict)
+        old[key] = _merged_tree(old[key], value) if inner else copy.deepcopy(value)
+    return old
+
+
+def _merged_lines(*texts: str) -> str:
+    """Lines of both, nested, each where it came last."""
+    tree: dict[str, Any] = {}
+    for text in texts:
+        stack = [(-1, tree)]
+        for line in text.splitlines():
+            depth = len(line) - len(line.lstrip())
+            if line.strip().startswith("!"):
+                continue
+            while stack[-1][0] >= depth:
+                stack.pop()
+            above = stack[-1][1]
+            above[line.strip()] = above.pop(line.strip(), {})
+            stack.append((depth, above[line.strip()]))
+
+    def walk(level: dict[str, Any], depth: int) -> Iterator[str]:
+        for line, below in level.items():
+            yield " " * depth + line
+            yield from walk(below, depth + 3)
+
+    return "\n".join([*walk(tree, 0), "end", ""])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace("interface Ethernet1/1\n", "<--- More --->\ninterface Ethernet1/1\n"), "pager"),
+        (lambda text: text.replace("priority 3 no-drop", "priority 3 drop") + text, "more than one dump"),
+        (lambda text: text.replace("interface Ethernet1/5\n", "interface Ethernet1/1\n"), "there twice"),
+        (lambda text: "hostname a\nhostname a\n" + text, "there twice"),
+    ],
+)
+def test_an_eos_dump_that_is_mixed_or_paged_is_refused(change: Callable[[str], str], words: str) -> None:
+    with pytest.raises(ParseError, match=words):
+        parse("eos", change(dump(LEAVES["eos"])))
+
+
+@pytest.mark.parametrize(("change", "found"), [({}, None), ({"3": "0"}, "0")])
+def test_pause_frames_of_a_mellanox_switch_lead_to_their_group(change: dict[str, str], found: Any) -> None:
+    wanted = intent("sonic", switch_asic="mellanox")
+    tables = sonic_tables(wanted)
+    if change:
+        tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"][N].update(change)
+    else:
+        del tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"]
+    assert [(x.setting, x.number, x.found) for x in differences(wanted, json.dumps(tables))] == [
+        ("pause_group", 3, found)
+    ]
+
+
+def test_another_buffer_model_has_no_headroom_by_itself() -> None:
+    tables = sonic_tables(LEAVES["sonic"])
+    tables["DEVICE_METADATA"] = {"localhost": {"buffer_model": "dynamic", "hostname": "SU1-leaf0.pod1"}}
+    found = {x.setting for x in differences(LEAVES["sonic"], json.dumps(tables))}
+    assert found == {"buffer_model", "headroom"}
+
+
+def test_another_release_of_cumulus_is_refused() -> None:
+    document = cumulus.document(LEAVES["cumulus"])
+    for version in ("Cumulus Linux 3.7.2", "4.4.0"):
+        with pytest.raises(ParseError, match="version 5"):
+            parse("cumulus", json.dumps([{"header": {"version": version}}, {"set": document}]))

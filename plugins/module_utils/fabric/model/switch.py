@@ -130,10 +130,14 @@ class SwitchIntent(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SwitchState(Model):
-    """A switch as its own dump tells it: by port, each setting's value as text, ``None`` where it cannot be told."""
+    """A switch as its own dump tells it: by port, each setting's value as text, ``None`` where it cannot be told.
+
+    :ivar name: the host name; ``None`` where the dump has none.
+    """
 
     os: str
     ports: dict[str, dict[Key, Optional[str]]] = field(default_factory=dict)
+    name: Optional[str] = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

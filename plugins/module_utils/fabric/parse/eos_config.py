@@ -27,9 +27,16 @@ _ECN = re.compile(
     r"random-detect ecn minimum-threshold ([0-9]{1,12}) (\w+) maximum-threshold ([0-9]{1,12}) (\w+)"
     r"(?: max-mark-probability ([0-9]+))?(?: weight [0-9]+)?"
 )
+_NO_ECN = ("no random-detect ecn", "default random-detect ecn")
 _NO_DROP = re.compile(r"priority-flow-control priority ([0-7]) no-drop")
 _PFC_ON = ("priority-flow-control on", "priority-flow-control mode on")
 _WATCHDOG = "priority-flow-control pause watchdog"
+# Negations that override the profile, or state the default that does not: the dump alone does not tell which.
+_NO_PFC = re.compile(r"(?:no|default) priority-flow-control(?: mode| on)?")
+_NO_PFC_PRIORITY = re.compile(r"(?:no|default) priority-flow-control priority ([0-7])(?: no-drop)?")
+_PFC_OFF = ("priority-flow-control off", "priority-flow-control mode off")
+_PAGER = re.compile(r"[<-]-* ?more ?-*[->]", re.IGNORECASE)
+_ONCE = ("hostname ", "interface ", "qos profile ")
 _TIMER = re.compile(_WATCHDOG + r" port timer timeout (\S+) polling-interval \S+ recovery-time (\S+)(?: forced)?")
 
 Settings = dict[Key, Optional[str]]
@@ -65,18 +72,26 @@ def parse(text: str) -> SwitchState:
     for line, block in blocks.items():
         if line.startswith("interface Ethernet"):
             ports[line[len("interface ") :]] = {**shared, **_port(top, block, profiles)}
-    return SwitchState("eos", ports)
+    return SwitchState("eos", ports, top.last(r"hostname (\S+)"))
 
 
 def _from_text(text: str) -> Block:
     """The tree by indentation; the last line is ``end``, without which some of it is missing."""
     top = Block()
     open_blocks = [(-1, top)]
-    last = ""
-    for _number, line in numbered(text):
+    last, once = "", set()
+    for number, line in numbered(text):
+        if last == "end":
+            raise ParseError("lines follow its line 'end': this is more than one dump", f"{TOOL}:{number}", line[:80])
         last = line.strip()
         if last.startswith("!"):
             continue
+        if _PAGER.fullmatch(last):
+            raise ParseError("a pager's prompt is in it: use 'terminal length 0'", f"{TOOL}:{number}", last[:80])
+        if last in once:
+            raise ParseError("this is there twice, so two dumps are mixed", f"{TOOL}:{number}", last[:80])
+        if line.startswith(_ONCE):
+            once.add(last)
         depth = len(line) - len(line.lstrip(" "))
         while depth <= open_blocks[-1][0]:
             open_blocks.pop()
@@ -132,22 +147,33 @@ def _port(top: Block, interface: Block, profiles: dict[str, Block]) -> Settings:
     name = interface.last(r"service-profile (\S+)")
     if name is not None and name not in profiles:
         # What the profile would say is unknown, and so is what it would override.
-        return {("mtu", None): interface.last(r"mtu ([0-9]+)"), ("pause", None): _pause(interface), **_unknown()}
+        return {**_own(top, interface), **_unknown()}
     both = Block()
     both.below = [*(profiles[name].below if name is not None else ()), *interface.below]
     found: Settings = {
-        ("mtu", None): interface.last(r"mtu ([0-9]+)"),
-        ("pause", None): _pause(interface),
+        **_own(top, interface),
         ("trust", None): _trust(both, interface),
-        ("pfc", None): "none" if "priority-flow-control all off" in top.lines() else _pfc(both),
+        ("shaper", None): both.last(r"shape rate (.+)") or "none",
+        ("pfc", None): "none" if "priority-flow-control all off" in top.lines() else _pfc(both, interface),
     }
-    found.update(_watchdog(top, both))
+    found.update(_watchdog(top, both, interface))
     for queue in range(8):
-        found["ecn", queue] = "off"
+        found["ecn", queue], found["shaper", queue] = "off", "none"
     for queue, block in _queues(both):
         found["schedule", queue] = _schedule(block)
+        found["shaper", queue] = block.last(r"shape rate (.+)") or "none"
         _ecn(found, queue, block)
     return found
+
+
+def _own(top: Block, interface: Block) -> Settings:
+    """What no profile has."""
+    return {
+        ("link", None): "down" if interface.last(r"((?:no )?shutdown)") == "shutdown" else "up",
+        ("mtu", None): interface.last(r"mtu ([0-9]+)"),
+        ("pause", None): _pause(interface),
+        ("remark", None): "on" if top.last(r"((?:no )?qos rewrite dscp)") == "qos rewrite dscp" else "off",
+    }
 
 
 def _unknown() -> Settings:
@@ -165,22 +191,28 @@ def _trust(both: Block, interface: Block) -> Optional[str]:
     return {"qos trust dscp": "dscp", "qos trust cos": "pcp", "no qos trust": "none"}.get(word)
 
 
-def _pfc(both: Block) -> str:
-    if not any(line in _PFC_ON for line in both.lines()):
-        return "none"
-    lossless: set[str] = set()
+def _pfc(both: Block, interface: Block) -> Optional[str]:
+    on, lossless = False, set()
     for line in both.lines():
+        if line in _PFC_ON:
+            on = True
+        elif line in _PFC_OFF or _NO_PFC.fullmatch(line):
+            on = False
         match = _NO_DROP.fullmatch(line)
         if match:
             lossless.add(match[1])
-        elif re.fullmatch(r"priority-flow-control priority [0-7] drop", line):
-            lossless.discard(line.split()[2])
-    return ",".join(sorted(lossless)) or "none"
+        elif re.fullmatch(r"priority-flow-control priority [0-7] drop", line) or _NO_PFC_PRIORITY.fullmatch(line):
+            lossless.discard(re.sub(r"\D", "", line))
+    if any(_NO_PFC.fullmatch(line) or _NO_PFC_PRIORITY.fullmatch(line) for line in interface.lines()):
+        return None
+    return (",".join(sorted(lossless)) if on else "") or "none"
 
 
-def _watchdog(top: Block, both: Block) -> Settings:
+def _watchdog(top: Block, both: Block, interface: Block) -> Settings:
     """The port's own times and action, where it has them, override those of all ports; errdisable is the default."""
-    found: Settings = {("watchdog", None): "on" if _WATCHDOG in both.lines() else "off"}
+    word = both.last(f"((?:(?:no|default) )?{_WATCHDOG})")
+    on = None if f"no {_WATCHDOG}" in interface.lines() else "on" if word == _WATCHDOG else "off"
+    found: Settings = {("watchdog", None): on}
     for line in both.lines():
         match = _TIMER.fullmatch(line)
         if match:
@@ -204,12 +236,14 @@ def _queues(both: Block) -> Iterator[tuple[int, Block]]:
 
 def _schedule(block: Block) -> str:
     """A queue is strict unless it says otherwise."""
-    share = block.last(r"bandwidth percent ([0-9]+)")
-    return f"ets {share}" if share is not None and "no priority" in block.lines() else "strict"
+    share = str(block.last(r"(bandwidth percent [0-9]+|no bandwidth percent)"))
+    weighted = share.startswith("bandwidth") and block.last(r"(no priority|priority strict)") == "no priority"
+    return f"ets {share.rsplit(maxsplit=1)[-1]}" if weighted else "strict"
 
 
 def _ecn(found: Settings, queue: int, block: Block) -> None:
-    match = next((m for m in (_ECN.fullmatch(line) for line in reversed(block.lines())) if m), None)
+    lines = [line for line in block.lines() if _ECN.fullmatch(line) or line in _NO_ECN]
+    match = _ECN.fullmatch(lines[-1]) if lines else None
     if match is None:
         return
     found["ecn", queue] = "on"

@@ -9,6 +9,7 @@ _index.md ("Classification", "Egress Scheduler", "Egress Queues", "Congestion Co
 
 from __future__ import annotations
 
+import re
 from typing import Any, Iterable, Optional
 
 from ..errors import ParseError
@@ -18,6 +19,7 @@ from .text import parse_json
 
 TOOL = "nv config show"
 PROFILE = "default-global"
+OLDEST = 5  # RoCE mode as an object of NVUE: Cumulus Linux 5.0, release notes
 ON = ("on", "enable", "enabled")
 CABLE_M, MTU, POLL_MS, ROBUSTNESS = 100, 9216, 100, 3
 TRUST = {"l3": "dscp", "l2": "pcp", "port": "port", "both": "dscp"}  # with both, IP packets go by their DSCP
@@ -37,7 +39,9 @@ def parse(text: str) -> SwitchState:
     for key, entry in _mapping(tree, "interface").items():
         for name in ranges.names(key):
             ports[name] = _merged(ports.get(name, {}), _checked(entry, key))
-    return SwitchState("cumulus", {name: qos.port(entry) for name, entry in ports.items()})
+    found = {port: qos.port(entry) for port, entry in ports.items()}
+    host = _mapping(tree, "system").get("hostname")
+    return SwitchState("cumulus", found, host if isinstance(host, str) else None)
 
 
 def _tree(data: Any, text: str) -> Tree:
@@ -46,6 +50,12 @@ def _tree(data: Any, text: str) -> Tree:
     if not all(isinstance(part, dict) for part in parts):
         raise ParseError("a mapping is expected", f"{TOOL}:1", text.strip()[:80])
     sets = [part["set"] for part in parts if "set" in part]
+    if len(sets) > 1 or any("unset" in part for part in parts):
+        raise ParseError("more than one 'set': this is a patch, or two dumps", f"{TOOL}:1", text.strip()[:80])
+    for version in (str(_mapping(part, "header").get("version", "")) for part in parts):
+        major = re.search(r"([0-9]{1,3})\.[0-9]", version)
+        if major is not None and int(major[1]) < OLDEST:
+            raise ParseError(f"the objects read here are those of version {OLDEST}", f"{TOOL}:1", version[:80])
     found = sets[0] if sets else next((part for part in parts if "interface" in part), None)
     if not isinstance(found, dict) or "interface" not in found:
         raise ParseError("no interfaces: this is no whole configuration", f"{TOOL}:1", text.strip()[:80])
@@ -74,6 +84,11 @@ def _merged(first: Tree, second: Tree) -> Tree:
     return both
 
 
+def _words(value: Any) -> tuple[str, ...]:
+    """A value, or the keys of a mapping, as releases write one and the same thing."""
+    return tuple(value) if isinstance(value, dict) else (str(value),)
+
+
 def _rows(table: Tree, limit: int) -> Iterable[tuple[int, Tree]]:
     """Entries by number; a key may be a list or a range."""
     for key, entry in table.items():
@@ -98,6 +113,9 @@ class _Qos:
         """What holds for one port: its profiles, or those of all ports."""
         own = _mapping(interface, "qos")
         found: Settings = {
+            ("link", None): "down" if "down" in _words(_mapping(interface, "link").get("state", "up")) else "up",
+            ("remark", None): "on" if (self._profile(own, "remark") or {}).get("rewrite") in ("l3", "both") else "off",
+            ("shaper", None): "on" if self._profile(own, "egress-shaper") != {} else "none",
             ("mtu", None): ranges.whole(_mapping(interface, "link").get("mtu", MTU)),
             ("pause", None): "on" if "link-pause" in own else "off",
             ("roce_mode", None): self.mode,
@@ -181,8 +199,8 @@ class _Qos:
         if not numbers and self.mode == "lossless":
             numbers = {3}
         off = [way for way in ("tx", "rx") if str(profile.get(way, "enable")) not in ON]
-        text = ",".join(map(str, sorted(numbers))) or "none"
-        found["pfc", None] = f"{text} ({' and '.join(off)} off)" if off and numbers else text
+        text = ",".join(map(str, sorted(numbers))) if numbers and len(off) < 2 else "none"
+        found["pfc", None] = f"{text} ({' and '.join(off)} off)" if len(off) == 1 and numbers else text
         cable = ranges.whole(profile["cable-length"]) if "cable-length" in profile else self.cable
         found["cable_length", None] = None if cable is None else f"{cable}m"
 

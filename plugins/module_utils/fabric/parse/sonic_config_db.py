@@ -33,7 +33,11 @@ def parse(text: str) -> SwitchState:
     if not isinstance(data, dict) or not isinstance(data.get("PORT"), dict):
         raise ParseError("no table PORT", f"{TOOL}:1", text.strip()[:80])
     tables = _Tables(data)
-    return SwitchState("sonic", {port: _port(tables, port) for port in data["PORT"]})
+    host = tables.row("DEVICE_METADATA", "localhost") or {}
+    model = str(host.get("buffer_model", "traditional"))
+    name = host.get("hostname")
+    ports = {port: _port(tables, port, model) for port in data["PORT"]}
+    return SwitchState("sonic", ports, name if isinstance(name, str) else None)
 
 
 class _Tables:
@@ -86,11 +90,17 @@ class _Tables:
         return row
 
 
-def _port(tables: _Tables, port: str) -> Settings:
+def _port(tables: _Tables, port: str, model: str) -> Settings:
     own = tables.row("PORT", port) or {}
     maps = tables.row("PORT_QOS_MAP", port) or {}
     found: Settings = {
+        # Down by default (sonic-port.yang, admin_status).
+        ("link", None): "up" if own.get("admin_status") == "up" else "down",
         ("mtu", None): ranges.whole(own.get("mtu")),
+        ("remark", None): "on" if "tc_to_dscp_map" in maps else "off",
+        ("shaper", None): _shaper(tables.named("SCHEDULER", maps.get("scheduler"))),
+        ("buffer_model", None): model,
+        ("asymmetric_pfc", None): str(own.get("pfc_asym", "off")),
         ("trust", None): _trust(maps),
         ("pfc", None): _list(maps.get("pfc_enable")),
         ("watchdog_priorities", None): _list(maps.get("pfcwd_sw_enable")),
@@ -99,15 +109,38 @@ def _port(tables: _Tables, port: str) -> Settings:
     _map(found, "dscp", tables.named("DSCP_TO_TC_MAP", maps.get("dscp_to_tc_map")))
     _map(found, "priority", tables.named("TC_TO_QUEUE_MAP", maps.get("tc_to_queue_map")))
     _map(found, "priority_group", tables.named("TC_TO_PRIORITY_GROUP_MAP", maps.get("tc_to_pg_map")))
+    _map(found, "pause_group", tables.named("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", maps.get("pfc_to_pg_map")))
     _map(found, "pause_queue", tables.named("MAP_PFC_PRIORITY_TO_QUEUE", maps.get("pfc_to_queue_map")))
     for queue in QUEUES:
         _queue(tables, port, queue, found)
         found["lossless_buffer", queue] = _reference(tables.field("BUFFER_QUEUE", port, queue, "profile", "none"))
         group = _reference(tables.field("BUFFER_PG", port, queue, "profile", "none"))
-        # The profile that asks for headroom, or one that the switch made of it (Configuration.md, "BUFFER_PG").
-        found["headroom", queue] = group and ("on" if group == "NULL" or group.startswith("pg_lossless_") else "off")
+        found["headroom", queue] = group and _headroom(group, model, own, found["cable_length", None])
     _watchdog(tables, port, found)
     return found
+
+
+def _headroom(group: str, model: str, port: dict[str, Any], cable: Optional[str]) -> str:
+    """Whether a priority group has headroom for this port's speed and cable.
+
+    The dynamic model asks for it by the profile NULL, the traditional one makes profiles by itself and names them after
+    speed and cable (Configuration.md, "BUFFER_PG"; sonic-net/sonic-swss:cfgmgr/buffermgr.cpp).
+    """
+    if group == "none":
+        return "off" if model == "dynamic" else "on"
+    if group == "NULL":
+        return "on"
+    if not group.startswith("pg_lossless_"):
+        return "off"
+    speed, _line, length = group[len("pg_lossless_") :].partition("_")
+    fits = speed == port.get("speed", speed) and cable in (None, length.partition("_")[0])
+    return "on" if fits else group
+
+
+def _shaper(scheduler: Row) -> str:
+    """What bounds the rate, beside the share."""
+    bounds = ((key, (scheduler or {}).get(key)) for key in ("cir", "pir"))
+    return ", ".join(f"{key} {rate}" for key, rate in bounds if rate not in (None, "0")) or "none"
 
 
 def _trust(maps: dict[str, Any]) -> str:
@@ -146,7 +179,7 @@ def _reference(value: Optional[str]) -> Optional[str]:
 
 def _queue(tables: _Tables, port: str, queue: int, found: Settings) -> None:
     scheduler = tables.named("SCHEDULER", tables.field("QUEUE", port, queue, "scheduler", None))
-    found["schedule", queue] = _schedule(scheduler)
+    found["schedule", queue], found["shaper", queue] = _schedule(scheduler), _shaper(scheduler)
     reference = tables.field("QUEUE", port, queue, "wred_profile", "")
     profile = tables.named("WRED_PROFILE", reference)
     if reference == "":
@@ -186,7 +219,9 @@ def _ecn(found: Settings, queue: int, profile: dict[str, Any]) -> None:
 
 def _watchdog(tables: _Tables, port: str, found: Settings) -> None:
     row = tables.row("PFC_WD", port)
-    found["watchdog", None] = "off" if row is None else "on"
+    # A row cannot be taken away by a push, but nothing is watched where the port names no priority.
+    nothing = (tables.row("PORT_QOS_MAP", port) or {}).get("pfcwd_sw_enable") == ""
+    found["watchdog", None] = "off" if row is None or nothing else "on"
     if row is None:
         return
     action = row.get("action")

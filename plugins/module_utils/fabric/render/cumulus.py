@@ -16,6 +16,7 @@ from ..resolve.switch_settings import cumulus_cable_m
 from . import yaml_text
 
 PROFILE = "default-global"
+ROCE_QUEUE = 3
 
 # From this version on it is ``state enabled``, before it ``enable on`` (nvue-reference, "nv set qos roce state").
 STATE_SINCE = (5, 15)
@@ -41,18 +42,17 @@ def document(intent: SwitchIntent) -> dict[str, Any]:
                 }
             },
             "egress-scheduler": {
-                PROFILE: {"traffic-class": {str(queue): _schedule(intent, queue) for queue in intent.queues}}
+                PROFILE: {"traffic-class": {str(queue): _schedule(intent, queue) for queue in _scheduled(intent)}}
             },
             "congestion-control": {PROFILE: {"traffic-class": _ecn(intent)}},
-            **(_pfc(intent) if intent.pfc else {}),
+            **(_pfc(intent) if intent.pfc else {"pfc": {PROFILE: {"tx": "disable", "rx": "disable"}}}),
         },
     }
 
 
 def _interface(intent: SwitchIntent, description: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"description": description, "link": {"mtu": intent.mtu}}
-    if intent.watchdog is not None:
-        entry["qos"] = {"pfc-watchdog": {"state": "enable"}}
+    entry["qos"] = {"pfc-watchdog": {"state": "enable" if intent.watchdog is not None else "disable"}}
     return entry
 
 
@@ -72,6 +72,11 @@ def _mapping(intent: SwitchIntent) -> dict[str, Any]:
     """``l3`` trusts the DSCP alone ("Trust DSCP")."""
     points = {str(dscp): {"switch-priority": to} for dscp, to in enumerate(intent.dscp_priority)}
     return {"trust": "l3", "dscp": points}
+
+
+def _scheduled(intent: SwitchIntent) -> tuple[int, ...]:
+    """The spec's queues, and the one that RoCE mode gives half of the link to whether it is used or not."""
+    return tuple(sorted({*intent.queues, ROCE_QUEUE}))
 
 
 def _schedule(intent: SwitchIntent, queue: int) -> dict[str, Any]:

@@ -19,7 +19,10 @@ PROFILE = "RAILWRIGHT"
 
 
 def render(intent: SwitchIntent) -> str:
-    """The lines, in the order of a running configuration."""
+    """The lines, in the order of a running configuration.
+
+    What is not wanted is said as well: the lines are merged, and an earlier profile's would stay.
+    """
     lines = [
         *_maps(intent),
         "!",
@@ -58,6 +61,7 @@ def _profile(intent: SwitchIntent) -> Iterator[str]:
         yield f"{intent.entry.tx_queue} {queue}"
         if intent.tsa[queue] == "strict":
             yield "   priority strict"
+            yield "   no bandwidth percent"
         else:
             yield "   no priority"
             yield f"   bandwidth percent {intent.share[queue]}"
@@ -66,13 +70,13 @@ def _profile(intent: SwitchIntent) -> Iterator[str]:
                 f"   random-detect ecn minimum-threshold {intent.ecn.min_bytes} bytes "
                 f"maximum-threshold {intent.ecn.max_bytes} bytes max-mark-probability {intent.ecn.probability}"
             )
-    if intent.pfc:
-        yield "!"
-        yield "priority-flow-control on"
-        for priority in intent.pfc:
-            yield f"priority-flow-control priority {priority} no-drop"
-    if intent.watchdog is not None:
-        yield "priority-flow-control pause watchdog"
+        else:
+            yield "   no random-detect ecn"
+    yield "!"
+    yield "priority-flow-control on" if intent.pfc else "no priority-flow-control"
+    for priority in range(8):
+        yield f"priority-flow-control priority {priority} {'no-drop' if priority in intent.pfc else 'drop'}"
+    yield f"{'' if intent.watchdog is not None else 'no '}priority-flow-control pause watchdog"
 
 
 def _timers(watchdog: Watchdog) -> list[str]:

@@ -11,11 +11,11 @@ sonic-net/sonic-utilities:doc/Command-Reference.md.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Optional
 
 from ..model.switch import Ecn, SwitchIntent
 from ..resolve.switch_limits import sonic_cable, sonic_poll_ms
-from ..resolve.switch_settings import LOSSLESS_PROFILE, numbers, priority_group
+from ..resolve.switch_settings import LOSSLESS_PROFILE, PFC_TO_PG_ASICS, priority_group
 
 # Maps and profiles have a name of their own: those of the image stay what they are for all other ports.
 NAME = "RAILWRIGHT"
@@ -23,9 +23,6 @@ NAME = "RAILWRIGHT"
 # The one instance of this table that every image has, and the only one that its command line changes
 # (sonic-net/sonic-utilities:config/main.py, cable_length).
 CABLES = "AZURE"
-
-# Only these have the map, others refuse it (qos_config.j2, pfc_to_pg_map_supported_asics).
-PFC_TO_PG_ASICS = ("mellanox", "barefoot")
 
 
 def render(intent: SwitchIntent) -> str:
@@ -50,8 +47,7 @@ def document(intent: SwitchIntent) -> dict[str, Any]:
             tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {NAME: {str(p): str(p) for p in intent.pfc}}
     tables["PORT_QOS_MAP"] = {port: _port_qos(intent) for port in ports}
     tables["SCHEDULER"] = {f"{NAME}.{queue}": _scheduler(intent, queue) for queue in intent.queues}
-    if intent.ecn is not None:
-        tables["WRED_PROFILE"] = {NAME: _wred(intent.ecn)}
+    tables["WRED_PROFILE"] = {NAME: _wred(intent.ecn)}
     tables["QUEUE"] = {f"{port}|{queue}": _queue(intent, queue) for port in ports for queue in intent.queues}
     if intent.pfc:
         tables.update(_buffers(intent))
@@ -68,12 +64,13 @@ def document(intent: SwitchIntent) -> dict[str, Any]:
 
 
 def _port_qos(intent: SwitchIntent) -> dict[str, str]:
+    """Without PFC the lists of priorities are empty: ``config load`` takes no field away."""
     maps = {"dscp_to_tc_map": NAME, "tc_to_queue_map": NAME, "tc_to_pg_map": NAME}
+    maps["pfc_enable"] = maps["pfcwd_sw_enable"] = ",".join(map(str, intent.pfc))
     if intent.pfc:
         maps["pfc_to_queue_map"] = NAME
         if intent.entry.asic in PFC_TO_PG_ASICS:
             maps["pfc_to_pg_map"] = NAME
-        maps["pfc_enable"] = maps["pfcwd_sw_enable"] = numbers(intent.pfc)
     return maps
 
 
@@ -83,8 +80,10 @@ def _scheduler(intent: SwitchIntent, queue: int) -> dict[str, str]:
     return {"type": "DWRR", "weight": str(intent.share[queue])}
 
 
-def _wred(ecn: Ecn) -> dict[str, str]:
+def _wred(ecn: Optional[Ecn]) -> dict[str, str]:
     """Marks all colours alike: what is not metered is green, and no colour may be dropped where others are marked."""
+    if ecn is None:
+        return {"ecn": "ecn_none", **{f"wred_{colour}_enable": "false" for colour in ("green", "yellow", "red")}}
     profile = {"ecn": "ecn_all"}
     for colour in ("green", "yellow", "red"):
         profile[f"wred_{colour}_enable"] = "true"

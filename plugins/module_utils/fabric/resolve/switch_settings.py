@@ -10,6 +10,8 @@ from .switch_limits import sonic_cable, sonic_poll_ms
 ON, OFF = "on", "off"
 NONE = "none"
 LOSSLESS_PROFILE = "egress_lossless_profile"  # sonic-net/sonic-buildimage:files/build_templates/buffers_config.j2
+# SONiC's own platforms that have this map; others refuse it (qos_config.j2, pfc_to_pg_map_supported_asics).
+PFC_TO_PG_ASICS = ("mellanox", "barefoot")
 EOS_FIXED_PRIORITY = 7  # traffic class and transmit queue 7 belong together and cannot be mapped (Arista EOS, "QoS")
 
 
@@ -30,8 +32,11 @@ def schedule(tsa: str, share: int) -> str:
 
 def _common(intent: SwitchIntent) -> dict[Key, str]:
     wanted: dict[Key, str] = {
+        ("link", None): "up",
         ("mtu", None): str(intent.mtu),
         ("trust", None): "dscp",
+        ("remark", None): OFF,
+        ("shaper", None): NONE,
         ("pfc", None): numbers(intent.pfc),
         ("watchdog", None): ON if intent.watchdog else OFF,
     }
@@ -42,6 +47,8 @@ def _common(intent: SwitchIntent) -> dict[Key, str]:
             wanted["priority", priority] = str(queue)
     for queue in intent.queues:
         wanted["schedule", queue] = schedule(intent.tsa[queue], intent.share[queue])
+        if intent.os != "cumulus":
+            wanted["shaper", queue] = NONE
     for queue in sorted({intent.data_queue, *intent.ecn_queues}):
         wanted["ecn", queue] = ON if queue in intent.ecn_queues else OFF
         if queue in intent.ecn_queues and intent.ecn is not None:
@@ -68,9 +75,12 @@ def _by_system(intent: SwitchIntent, port: SwitchPort) -> dict[Key, str]:
     for priority in intent.pfc:
         wanted["pause_queue", priority] = str(intent.priority_queue[priority])
         wanted["lossless_buffer", intent.priority_queue[priority]] = LOSSLESS_PROFILE
-        if intent.entry.buffer_model == "dynamic":
-            wanted["headroom", priority] = ON
+        wanted["headroom", priority] = ON
+        if intent.entry.asic in PFC_TO_PG_ASICS:
+            wanted["pause_group", priority] = str(priority)
     if intent.pfc:
+        wanted["buffer_model", None] = intent.entry.buffer_model
+        wanted["asymmetric_pfc", None] = OFF
         wanted["cable_length", None] = sonic_cable(intent, port.cable_length_m)
         wanted["watchdog_priorities", None] = numbers(intent.pfc)
     if intent.watchdog is not None:

@@ -14,6 +14,7 @@ from ..model.switch import SwitchEntry, SwitchIntent, SwitchPort
 from ..records import replace
 from . import derive, qos, switch_limits
 from .switch_ports import host_ports, label
+from .switch_settings import EOS_FIXED_PRIORITY
 
 # Longest cable between node and leaf where the spec names none: SONiC's assumption for servers
 # (sonic-net/sonic-buildimage:files/build_templates/buffers_config.j2, ``torrouter_server``).
@@ -54,6 +55,18 @@ def dscp_priorities(wanted: Qos) -> tuple[int, ...]:
     taken = wanted.reserved
     free = next(priority for priority in qos.PRIORITIES if priority not in (*taken, *wanted.pfc))
     return tuple(own.get(dscp, free if dscp >> 3 in taken else dscp >> 3) for dscp in CODE_POINTS)
+
+
+def _on_eos(wanted: Qos) -> tuple[int, ...]:
+    """EOS has a queue of its own for priority 7; where the spec has none, those code points go by another priority.
+
+    That is the first one of the same class.
+    """
+    found, fixed = dscp_priorities(wanted), EOS_FIXED_PRIORITY
+    if wanted.prio_tc[fixed] == fixed:
+        return found
+    other = next(p for p in qos.PRIORITIES if p != fixed and wanted.prio_tc[p] == wanted.prio_tc[fixed])
+    return tuple(other if priority == fixed else priority for priority in found)
 
 
 def _leaf_fabrics(spec: FabricSpec) -> dict[str, tuple[str, ...]]:
@@ -154,7 +167,7 @@ def _resolve(
         role=entry.role,
         fabric=name,
         mtu=EOS_MTU if entry.os == "eos" else derive.SWITCH_MTU,
-        dscp_priority=dscp_priorities(wanted),
+        dscp_priority=_on_eos(wanted) if entry.os == "eos" else dscp_priorities(wanted),
         priority_queue=wanted.prio_tc,
         pfc=wanted.pfc,
         tsa=wanted.tsa,

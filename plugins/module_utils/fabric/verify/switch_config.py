@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ..model.switch import Difference, Key, SwitchIntent, SwitchState
+from ..resolve.switch_ports import label
 from ..resolve.switch_settings import expected
 
 # Where the setting on the right is not as wanted, those on the left follow from it and say nothing of their own.
@@ -27,8 +28,12 @@ def compare(intent: SwitchIntent, state: SwitchState) -> tuple[Difference, ...]:
     """Every setting that is not as wanted, once for all ports that have it so, in the order of ports and settings.
 
     What the dump does not tell is a difference with ``found`` None, and never none at all. A port that the dump does
-    not have is one difference, ``port``. Settings that the intent is silent about are left alone.
+    not have is one difference, ``port``; a dump of another switch is the only one. Settings that the intent is silent
+    about are left alone.
     """
+    if state.name is not None and label(state.name) != label(intent.name):
+        ports = tuple(port.name for port in intent.ports)
+        return (Difference(intent.name, ports, "hostname", None, intent.name, state.name),)
     found: dict[tuple[Key, str, Optional[str]], list[str]] = {}
     for port, wanted in expected(intent).items():
         have = state.ports.get(port)

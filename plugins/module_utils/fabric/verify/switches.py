@@ -76,11 +76,15 @@ ECN = Rule(
 )
 # What a setting of model/switch.py breaks; all that is not named belongs to the lossless class: PFC, watchdog, buffers.
 _AREAS = {
+    "hostname": PORT,
     "port": PORT,
+    "link": PORT,
     "mtu": MTU,
     "trust": TRUST,
     "dscp": TRUST,
+    "remark": TRUST,
     "priority": CLASSES,
+    "shaper": CLASSES,
     "schedule": CLASSES,
     "ecn": ECN,
     "ecn_min_bytes": ECN,
