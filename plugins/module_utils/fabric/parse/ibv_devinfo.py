@@ -187,12 +187,14 @@ def _speed(port: _Port, value: str, number: int, line: str) -> None:
 
 def _gid(port: _Port, key: str, value: str, number: int, line: str) -> None:
     address, _, kind = value.partition(",")
-    full = gid(address)
+    full, index = gid(address), key[4:-1].strip()
+    if not index.isdecimal() or len(index) > 4 or any(entry.index == int(index) for entry in port.gids):
+        raise wrong(TOOL, number, line, "no index of a GID, or one that is there twice")
     if full is None or kind.strip() not in ("", "RoCE v1", "RoCE v2", "IB/RoCE v1"):
         raise wrong(TOOL, number, line, "no GID")
     if not is_zero(full):
         word = {"RoCE v1": "IB/RoCE v1", "": None}.get(kind.strip(), kind.strip())
-        port.gids.append(Gid(int(key[4:-1]), full, word))
+        port.gids.append(Gid(int(index), full, word))
 
 
 _PORT_FIELDS: dict[str, Callable[[_Port, str, int, str], None]] = {
