@@ -255,6 +255,12 @@ def test_cumulus_with_nothing_but_nv_set_qos_roce() -> None:
     assert (found["schedule", 3], found["ecn", 3], found["watchdog", None]) == ("ets 13", "off", "off")
 
 
+@pytest.mark.parametrize("later", [{"set": {"qos": {"roce": {"enable": "off"}}}}, {"unset": {"qos": {"roce": {}}}}])
+def test_cumulus_dumps_have_one_set(later: dict[str, Any]) -> None:
+    with pytest.raises(ParseError, match="more than one set, or an unset"):
+        parse("cumulus", json.dumps([{"set": cumulus.document(LEAVES["cumulus"])}, later]))
+
+
 def test_cumulus_ports_may_have_profiles_of_their_own() -> None:
     data = cumulus.document(LEAVES["cumulus"])
     data["qos"]["pfc"]["mine"] = {"switch-priority": {"3": {}}, "cable-length": 40}

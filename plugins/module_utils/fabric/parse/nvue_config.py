@@ -46,6 +46,11 @@ def _tree(data: Any, text: str) -> Tree:
     if not all(isinstance(part, dict) for part in parts):
         raise ParseError("a mapping is expected", f"{TOOL}:1", text.strip()[:80])
     sets = [part["set"] for part in parts if "set" in part]
+    # One configuration has one set; several, or what takes away from it, are a history whose end is not told here.
+    if len(sets) > 1 or any("unset" in part for part in parts):
+        raise ParseError(
+            "more than one set, or an unset: this is no whole configuration", f"{TOOL}:1", text.strip()[:80]
+        )
     found = sets[0] if sets else next((part for part in parts if "interface" in part), None)
     if not isinstance(found, dict) or "interface" not in found:
         raise ParseError("no interfaces: this is no whole configuration", f"{TOOL}:1", text.strip()[:80])
