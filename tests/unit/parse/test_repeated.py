@@ -9,9 +9,12 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors im
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import (
     ethtool,
     ethtool_s,
+    ibdev2netdev,
     ibstat,
+    ibstatus,
     ibv_devinfo,
     limits,
+    lspci,
     sysfs,
 )
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve import sysctls
@@ -44,6 +47,11 @@ _GID = "\t\t\tGID[{}]:\t\tfe80::1, RoCE v2\n"
         (limits.ulimit_memlock, _ULIMIT.format("unlimited64")),
         (limits.process_memlock, _PROCESS.format("unlimited") + _PROCESS.format("65536")),
         (ibv_devinfo.parse, _PORT_HEAD + _GID.format("  0") * 2),
+        (ibv_devinfo.parse, _PORT_HEAD + "\t\t\tphys_state:\t\tDISABLED (3)\n\t\t\tphys_state:\t\tLINK_UP (5)\n"),
+        (ibstatus.parse, "Infiniband device 'mlx5_0' port 1 status:\n\tstate:\t\t 1: DOWN\n" * 2),
+        (ibstatus.parse, "\tphys state:\t 3: Disabled\n\tphys state:\t 5: LinkUp\n"),
+        (ibdev2netdev.parse, "mlx5_0 port 1 ==> eth0 (Down)\nmlx5_0 port 1 ==> eth0 (Up)\n"),
+        (lspci.parse, "1a:00.0 NIC\n" + "\tLnkCap:\tSpeed 16GT/s, Width x8\n" * 2),
     ],
 )
 def test_what_is_there_twice_is_refused(parse, text):

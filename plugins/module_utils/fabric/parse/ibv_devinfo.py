@@ -109,6 +109,8 @@ def _take(device: _Device, key: str, value: str, number: int, line: str) -> None
         port = device.ports[-1]
         if key == "state" and "state" in port.known:
             raise wrong(TOOL, number, line, "a second port without its 'port:' line")
+        if key == "phys_state" and "physical_state" in port.known:
+            raise wrong(TOOL, number, line, "a physical state that is there twice")
         if key.startswith("GID["):
             _gid(port, key, value, number, line)
         else:
