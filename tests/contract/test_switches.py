@@ -38,9 +38,13 @@ def site(tmp_path_factory):
     for path in output.iterdir():
         if path.suffix == ".yaml":
             (dumps / f"{path.stem}.json").write_text(json.dumps(checks.load_yaml(path)), encoding="utf-8")
+        elif path.suffix == ".cfg":
+            (dumps / path.name).write_text(path.read_text(encoding="utf-8") + "end\n", encoding="utf-8")
         else:
-            end = "end\n" if path.suffix == ".cfg" else ""
-            (dumps / path.name).write_text(path.read_text(encoding="utf-8") + end, encoding="utf-8")
+            tables = json.loads(path.read_text(encoding="utf-8"))
+            for row in tables["PORT"].values():
+                row["admin_status"] = "up"
+            (dumps / path.name).write_text(json.dumps(tables), encoding="utf-8")
     return output, dumps
 
 

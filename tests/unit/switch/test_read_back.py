@@ -283,6 +283,12 @@ def test_cumulus_with_nothing_but_nv_set_qos_roce() -> None:
     assert (found["schedule", 3], found["ecn", 3], found["watchdog", None]) == ("ets 13", "off", "off")
 
 
+@pytest.mark.parametrize("later", [{"set": {"qos": {"roce": {"enable": "off"}}}}, {"unset": {"qos": {"roce": {}}}}])
+def test_cumulus_dumps_have_one_set(later: dict[str, Any]) -> None:
+    with pytest.raises(ParseError, match="more than one set, or an unset"):
+        parse("cumulus", json.dumps([{"set": cumulus.document(LEAVES["cumulus"])}, later]))
+
+
 def test_cumulus_ports_may_have_profiles_of_their_own() -> None:
     data = cumulus.document(LEAVES["cumulus"])
     data["qos"]["pfc"]["mine"] = {"switch-priority": {"3": {}}, "cable-length": 40}
@@ -488,6 +494,14 @@ def test_pause_frames_of_a_mellanox_switch_lead_to_their_group(change: dict[str,
     assert [(x.setting, x.number, x.found) for x in differences(wanted, json.dumps(tables))] == [
         ("pause_group", 3, found)
     ]
+
+
+def test_headroom_of_a_former_priority_is_seen_in_the_dynamic_model() -> None:
+    wanted = intent("sonic", switch_buffer_model="dynamic")
+    tables = sonic_tables(wanted)
+    tables["BUFFER_PG"]["Ethernet0|4"] = {"profile": "NULL"}
+    told = differences(wanted, json.dumps(tables))
+    assert [(x.setting, x.number, x.found, x.ports) for x in told] == [("headroom", 4, "on", ("Ethernet0",))]
 
 
 def test_another_buffer_model_has_no_headroom_by_itself() -> None:

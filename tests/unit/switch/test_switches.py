@@ -164,6 +164,17 @@ def test_thresholds_follow_the_speed_unless_the_spec_has_its_own() -> None:
     assert ecn("400G", ecn=switch_limits.ANY_SPEED) == (150_000, 1_500_000, 100)
 
 
+@pytest.mark.parametrize(
+    ("times", "key"),
+    [((60_000, 10), "restoration_ms"), ((6000, 6000), "restoration_ms"), ((200_000, 100), "detection_ms")],
+)
+def test_cumulus_polls_its_queues_within_bounds(times: tuple[int, int], key: str) -> None:
+    watchdog = {"detection_ms": times[0], "restoration_ms": times[1]}
+    with pytest.raises(SpecError, match=r"Cumulus Linux|cumulus") as caught:
+        intent("cumulus", qos={"switch": {"pfc_watchdog": watchdog}})
+    assert caught.value.place.endswith(key)
+
+
 def test_priority_zero_is_not_the_datas() -> None:
     # A NIC puts all traffic without a mark there, whatever the leaf makes of it.
     with pytest.raises(SpecError, match=r"qos\.data\.priority: a value from 1 to 7 is expected"):

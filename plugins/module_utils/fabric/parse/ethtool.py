@@ -9,7 +9,7 @@ from typing import Optional
 
 from ..errors import ParseError
 from ..records import dataclass
-from .text import numbered
+from .text import numbered, wrong
 
 TOOL = "ethtool"
 _HEAD = "Settings for "
@@ -50,6 +50,8 @@ def parse(text: str) -> Settings:
         elif words == "No data available":
             raise ParseError("no data available", f"{TOOL}:{number}", netdev)
         elif colon and netdev is not None:
+            if key in values:
+                raise wrong(TOOL, number, line, "a setting that is there twice: settings of more than one netdev")
             values[key] = value.strip()
     if not netdev or not {"Speed", "Link detected"} & set(values):
         raise ParseError("no settings of a netdev", f"{TOOL}:1", text.strip()[:80])

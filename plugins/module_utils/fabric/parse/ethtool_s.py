@@ -48,19 +48,28 @@ _LANE = re.compile(r"rx_err_lane_(\d)_phy")
 def parse(text: str) -> dict[str, int]:
     """Counters by the driver's names; those of rings (``[0]: rx_discards``) are summed up under the name alone.
 
-    A driver without statistics says so, and that is an error here: nothing counted is not zero.
+    A driver without statistics says so, and that is an error here: nothing counted is not zero. A second heading, and a
+    counter that is there twice, tell of two netdevs in one text, and are refused.
     """
     found: dict[str, int] = {}
+    seen: set[str] = set()
     for number, line in numbered(text):
         words = line.strip()
         if words in ("NIC statistics:", "no stats available"):
+            if seen:
+                raise wrong(TOOL, number, line, "statistics of more than one netdev")
+            seen.add(words)
             continue
         ring = _RING.match(words)
         name, colon, value = (words[ring.end() :] if ring else words).rpartition(":")
         value = value.strip()
-        if not colon or not name or not re.fullmatch(r"-?[0-9]{1,20}", value):
+        if not colon or not name or not re.fullmatch(r"[0-9]{1,20}", value):
             raise wrong(TOOL, number, line, "no line of the form 'name: number'")
         name = name.strip()
+        key = f"{ring.group()}{name}" if ring else name
+        if key in seen:
+            raise wrong(TOOL, number, line, "a counter that is there twice: statistics of more than one netdev")
+        seen.add(key)
         found[name] = found.get(name, 0) + int(value) if ring else int(value)
     if not found:
         raise ParseError("no statistics", f"{TOOL}:1", text.strip()[:80])

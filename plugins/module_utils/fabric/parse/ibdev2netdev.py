@@ -25,10 +25,14 @@ class Binding:
 
 def parse(text: str) -> tuple[Binding, ...]:
     """One binding a line, in the tool's order."""
-    found = []
+    found: list[Binding] = []
     for number, line in numbered(text):
         match = _LINE.fullmatch(line)
         if match is None:
             raise wrong(TOOL, number, line, "no line of the form 'DEVICE port N ==> NETDEV (Up)'")
-        found.append(Binding(match.group(1), int(match.group(2)), match.group(3), match.group(4) == "Up"))
+        binding = Binding(match.group(1), int(match.group(2)), match.group(3), match.group(4) == "Up")
+        key = (binding.device, binding.port, binding.netdev)
+        if any((other.device, other.port, other.netdev) == key for other in found):
+            raise wrong(TOOL, number, line, "a binding that is there twice")
+        found.append(binding)
     return tuple(found)

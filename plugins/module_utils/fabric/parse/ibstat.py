@@ -31,8 +31,12 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
             continue
         ca, port, pair = _CA.fullmatch(line), _PORT.fullmatch(line), _FIELD.fullmatch(line)
         if ca:
+            if any(device["name"] == ca.group(1) for device, _ports in devices):
+                raise wrong(TOOL, number, line, "a device that is there twice")
             devices.append(({"name": ca.group(1), "soft": soft_name(ca.group(1))}, []))
         elif devices and port:
+            if any(other["number"] == int(port.group(1)) for other in devices[-1][1]):
+                raise wrong(TOOL, number, line, "a port that is there twice: a device without its 'CA' line")
             devices[-1][1].append({"number": int(port.group(1))})
         elif devices and pair:
             device, ports = devices[-1]
@@ -64,6 +68,8 @@ def _take_port(port: dict[str, Any], pair: Sequence[str], number: int, line: str
     if key == "State" and "state" in port:
         raise wrong(TOOL, number, line, "a second port without its 'Port N:' line")
     if key in ("State", "Physical state"):
+        if key == "Physical state" and "physical_state" in port:
+            raise wrong(TOOL, number, line, "a physical state that is there twice")
         known = _STATES if key == "State" else _PHYSICAL
         if value not in known:
             raise wrong(TOOL, number, line, f"{key} is none of {', '.join(known)}")

@@ -27,6 +27,8 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
     for number, line in numbered(text):
         head, pair = _HEAD.fullmatch(line), _FIELD.fullmatch(line)
         if head:
+            if any((name, told["number"]) == (head.group(1), int(head.group(2))) for name, told in blocks):
+                raise wrong(TOOL, number, line, "a port that is there twice")
             blocks.append((head.group(1), {"number": int(head.group(2))}))
         elif pair:
             if pair.group(1) in _LIDS and is_cut(text, number):
@@ -45,6 +47,8 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
 def _take(port: dict[str, Any], key: str, value: str, number: int, line: str) -> None:
     if key == "state" and "state" in port:
         raise wrong(TOOL, number, line, "a second port without its header")
+    if key == "phys state" and "physical_state" in port:
+        raise wrong(TOOL, number, line, "a physical state that is there twice")
     try:
         if key == "state":
             port["state"] = sysfs.state(value)

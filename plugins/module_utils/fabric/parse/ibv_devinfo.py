@@ -109,6 +109,8 @@ def _take(device: _Device, key: str, value: str, number: int, line: str) -> None
         port = device.ports[-1]
         if key == "state" and "state" in port.known:
             raise wrong(TOOL, number, line, "a second port without its 'port:' line")
+        if key == "phys_state" and "physical_state" in port.known:
+            raise wrong(TOOL, number, line, "a physical state that is there twice")
         if key.startswith("GID["):
             _gid(port, key, value, number, line)
         else:
@@ -187,12 +189,14 @@ def _speed(port: _Port, value: str, number: int, line: str) -> None:
 
 def _gid(port: _Port, key: str, value: str, number: int, line: str) -> None:
     address, _, kind = value.partition(",")
-    full = gid(address)
+    full, index = gid(address), key[4:-1].strip()
+    if not index.isdecimal() or len(index) > 4 or any(entry.index == int(index) for entry in port.gids):
+        raise wrong(TOOL, number, line, "no index of a GID, or one that is there twice")
     if full is None or kind.strip() not in ("", "RoCE v1", "RoCE v2", "IB/RoCE v1"):
         raise wrong(TOOL, number, line, "no GID")
     if not is_zero(full):
         word = {"RoCE v1": "IB/RoCE v1", "": None}.get(kind.strip(), kind.strip())
-        port.gids.append(Gid(int(key[4:-1]), full, word))
+        port.gids.append(Gid(int(index), full, word))
 
 
 _PORT_FIELDS: dict[str, Callable[[_Port, str, int, str], None]] = {

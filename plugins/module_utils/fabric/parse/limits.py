@@ -8,10 +8,11 @@ import re
 from typing import Iterable, Optional
 
 from ..errors import ParseError
+from .text import MOST_DIGITS
 
 UNLIMITED = "unlimited"
 # Compiled when it is used: a health check reads files.
-_ULIMIT = r"max locked memory +\((?:kbytes|(\d+)-byte blocks), -l\) +(unlimited|\d+)"
+_ULIMIT = r"(?m)^max locked memory +\((?:kbytes|([0-9]{1,20})-byte blocks), -l\) +(unlimited|[0-9]{1,20})[ \t\r]*$"
 
 
 def session_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
@@ -29,7 +30,7 @@ def session_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
                 continue
             if words[3] in ("unlimited", "infinity", "-1"):
                 limit = UNLIMITED
-            elif words[3].isascii() and words[3].isdigit():
+            elif words[3].isascii() and words[3].isdigit() and len(words[3]) <= MOST_DIGITS:
                 limit = words[3]
             else:
                 raise ParseError("no memlock limit", f"{path}:{number}", line.strip()[:80])
@@ -42,22 +43,24 @@ def session_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
 
 def ulimit_memlock(text: str) -> str:
     """The limit in ``ulimit -a``: ``unlimited``, or kbytes as digits."""
-    match = re.search(_ULIMIT, text)
-    if match is None:
-        raise ParseError("no line 'max locked memory'", "ulimit:1", text.strip()[:80])
-    block, limit = match.groups()
-    return limit if limit == UNLIMITED or block is None else str(int(limit) * int(block) // 1024)
+    found = re.findall(_ULIMIT, text)
+    if len(found) != 1 or text.count("max locked memory") != 1:
+        raise ParseError("not one line 'max locked memory'", "ulimit:1", text.strip()[:80])
+    block, limit = found[0]
+    return limit if limit == UNLIMITED or not block else str(int(limit) * int(block) // 1024)
 
 
 def process_memlock(text: str) -> int:
     """The soft limit of a process, which its children inherit, in bytes; -1 for none (proc(5))."""
+    if text.count("Max locked memory") > 1:
+        raise ParseError("limits of more than one process", "limits:1", text.strip()[:80])
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("Max locked memory "):
             words = line.split()[3:]
             if len(words) == 3 and words[2] == "bytes":
                 if words[0] == UNLIMITED:
                     return -1
-                if words[0].isascii() and words[0].isdigit():
+                if words[0].isascii() and words[0].isdigit() and len(words[0]) <= MOST_DIGITS:
                     return int(words[0])
             raise ParseError("no limit of locked memory", f"limits:{number}", line.strip()[:80])
     raise ParseError("no line 'Max locked memory'", "limits:1", text.strip()[:80])

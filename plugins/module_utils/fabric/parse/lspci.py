@@ -58,6 +58,8 @@ def parse(text: str) -> tuple[PcieLink, ...]:
         speed = None if match.group(1) == "unknown" else float(match.group(1)[: -len("GT/s")])
         link = (speed, int(match.group(2)) or None)
         if key == "LnkCap":
+            if ability != (None, None):
+                raise wrong(TOOL, number, line, "a second link without a device above it")
             ability = link
         else:
             found.append(PcieLink(address, name, *link, *ability))

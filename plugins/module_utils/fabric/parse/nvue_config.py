@@ -50,8 +50,11 @@ def _tree(data: Any, text: str) -> Tree:
     if not all(isinstance(part, dict) for part in parts):
         raise ParseError("a mapping is expected", f"{TOOL}:1", text.strip()[:80])
     sets = [part["set"] for part in parts if "set" in part]
+    # One configuration has one set; several, or what takes away from it, are a history whose end is not told here.
     if len(sets) > 1 or any("unset" in part for part in parts):
-        raise ParseError("more than one 'set': this is a patch, or two dumps", f"{TOOL}:1", text.strip()[:80])
+        raise ParseError(
+            "more than one set, or an unset: this is no whole configuration", f"{TOOL}:1", text.strip()[:80]
+        )
     for version in (str(_mapping(part, "header").get("version", "")) for part in parts):
         major = re.search(r"([0-9]{1,3})\.[0-9]", version)
         if major is not None and int(major[1]) < OLDEST:

@@ -23,6 +23,7 @@ PHYSICAL_STATES = {
     7: "Phy Test",
 }
 LINK_LAYERS = ("Ethernet", "InfiniBand")
+MOST_DIGITS = 20  # of an unsigned number of 64 bits; int() itself refuses more than 4300 by a ValueError
 NO_LID = 0xFFFF  # the permissive LID: what a port without a subnet manager shows (IBTA vol. 1, 4.1.3)
 
 _FULL_GID = re.compile(r"[0-9a-f]{4}(:[0-9a-f]{4}){7}")
@@ -51,7 +52,7 @@ def whole_number(tool: str, number: int, line: str, text: str, base: int = 10) -
     digits = text.lower()
     if base == 16 and digits.startswith("0x"):
         digits = digits[2:]
-    if not digits.isascii() or not digits.isalnum():
+    if not digits.isascii() or not digits.isalnum() or len(digits) > MOST_DIGITS:
         raise wrong(tool, number, line, "a number is expected")
     try:
         return int(digits, base)

@@ -25,6 +25,10 @@ ANY_SPEED = Ecn(150_000, 1_500_000, 100)
 SONIC_DETECTION, SONIC_RESTORATION, SONIC_POLL = (100, 5000), (100, 60_000), (100, 1000)
 EOS_TIMES, EOS_STEP = (10, 60_000), 10
 
+# NVUE's polling-interval in milliseconds, and robustness (CumulusNetworks/docs, What's New in Cumulus Linux 5.6:
+# ``nv set qos pfc-watchdog polling-interval 100-5000``, ``robustness 1-1000``).
+CUMULUS_POLL, CUMULUS_TIMES = (100, 5000), (1, 1000)
+
 # Cable lengths that every pg_profile_lookup.ini of SONiC knows; for another one the switch makes no headroom at all
 # (sonic-net/sonic-swss:cfgmgr/buffermgr.cpp, "No PG profile configured for speed %s and cable length %s").
 SONIC_CABLES = (5, 40, 300)
@@ -117,6 +121,14 @@ def _cumulus(intent: SwitchIntent, watchdog: Optional[Watchdog], place: str) -> 
             f"{place}.switch.pfc_watchdog.detection_ms",
             str(watchdog.detection_ms),
             "Use a multiple of restoration_ms",
+        )
+    _within(watchdog.restoration_ms, CUMULUS_POLL, f"{place}.switch.pfc_watchdog.restoration_ms", intent)
+    if not CUMULUS_TIMES[0] <= watchdog.detection_ms // watchdog.restoration_ms <= CUMULUS_TIMES[1]:
+        raise SpecError(
+            f"{intent.name} runs Cumulus Linux, which detects after {CUMULUS_TIMES[1]} polling intervals at most",
+            f"{place}.switch.pfc_watchdog.detection_ms",
+            str(watchdog.detection_ms),
+            "Use a longer restoration_ms, or a shorter detection_ms",
         )
 
 

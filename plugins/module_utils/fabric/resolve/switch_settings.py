@@ -78,6 +78,8 @@ def _by_system(intent: SwitchIntent, port: SwitchPort) -> dict[Key, str]:
         wanted["headroom", priority] = ON
         if intent.entry.asic in PFC_TO_PG_ASICS:
             wanted["pause_group", priority] = str(priority)
+    if intent.entry.buffer_model == "dynamic":
+        wanted.update({("headroom", priority): OFF for priority in range(8) if priority not in intent.pfc})
     if intent.pfc:
         wanted["buffer_model", None] = intent.entry.buffer_model
         wanted["asymmetric_pfc", None] = OFF

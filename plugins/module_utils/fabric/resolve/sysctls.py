@@ -85,4 +85,4 @@ def good(name: str, want: str, have: Mapping[str, str]) -> Optional[bool]:
 
 
 def _number(value: str) -> int:
-    return int(value) if value.isdecimal() else -1
+    return int(value) if value.isdecimal() and len(value) <= 20 else -1

@@ -1,0 +1,88 @@
+# Copyright Railwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Two outputs that ran into one are refused: neither the first nor the last value is taken by luck."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import (
+    ethtool,
+    ethtool_s,
+    ibdev2netdev,
+    ibstat,
+    ibstatus,
+    ibv_devinfo,
+    limits,
+    lspci,
+    sysfs,
+)
+from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve import sysctls
+
+_STATS = "NIC statistics:\n     rx_crc_errors_phy: {}\n"
+_SETTINGS = "\tSpeed: {}\n\tLink detected: {}\n"
+_PORT = "\tPort 1:\n\t\tState: {}\n\t\tPhysical state: {}\n"
+_ULIMIT = "max locked memory       (kbytes, -l) {}\n"
+_PROCESS = "Max locked memory         {}            unlimited            bytes\n"
+_LONG = "9" * 5000
+_PORT_HEAD = "hca_id:\tmlx5_0\n\t\tport:\t1\n"
+_GID = "\t\t\tGID[{}]:\t\tfe80::1, RoCE v2\n"
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (ethtool_s.parse, _STATS.format(386) + _STATS.format(0)),
+        (ethtool_s.parse, _STATS.format(386) + "     rx_crc_errors_phy: 0\n"),
+        (ethtool_s.parse, "NIC statistics:\n     [0]: drops: 1\n     [0]: drops: 2\n"),
+        (ethtool_s.parse, _STATS.format(-1)),
+        (
+            ethtool.parse,
+            "Settings for eth0:\n" + _SETTINGS.format("Unknown!", "no") + _SETTINGS.format("200000Mb/s", "yes"),
+        ),
+        (ibstat.parse, "CA 'mlx5_0'\n" + _PORT.format("Down", "Disabled") + _PORT.format("Active", "LinkUp")),
+        (ibstat.parse, ("CA 'mlx5_0'\n" + _PORT.format("Down", "Disabled")) * 2),
+        (ibstat.parse, "CA 'mlx5_0'\n" + _PORT.format("Down", "Disabled") + "\t\tPhysical state: LinkUp\n"),
+        (limits.ulimit_memlock, _ULIMIT.format("unlimited") + _ULIMIT.format("64")),
+        (limits.ulimit_memlock, _ULIMIT.format("unlimited64")),
+        (limits.process_memlock, _PROCESS.format("unlimited") + _PROCESS.format("65536")),
+        (ibv_devinfo.parse, _PORT_HEAD + _GID.format("  0") * 2),
+        (ibv_devinfo.parse, _PORT_HEAD + "\t\t\tphys_state:\t\tDISABLED (3)\n\t\t\tphys_state:\t\tLINK_UP (5)\n"),
+        (ibstatus.parse, "Infiniband device 'mlx5_0' port 1 status:\n\tstate:\t\t 1: DOWN\n" * 2),
+        (ibstatus.parse, "\tphys state:\t 3: Disabled\n\tphys state:\t 5: LinkUp\n"),
+        (ibdev2netdev.parse, "mlx5_0 port 1 ==> eth0 (Down)\nmlx5_0 port 1 ==> eth0 (Up)\n"),
+        (lspci.parse, "1a:00.0 NIC\n" + "\tLnkCap:\tSpeed 16GT/s, Width x8\n" * 2),
+    ],
+)
+def test_what_is_there_twice_is_refused(parse, text):
+    with pytest.raises(ParseError) as error:
+        parse(text)
+    assert error.value.place
+
+
+def test_rings_of_one_netdev_are_summed_up():
+    assert ethtool_s.parse("NIC statistics:\n     [0]: drops: 1\n     [1]: drops: 2\n") == {"drops": 3}
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (ibv_devinfo.parse, _PORT_HEAD + _GID.format(_LONG)),
+        (limits.ulimit_memlock, f"max locked memory       ({_LONG}-byte blocks, -l) {_LONG}\n"),
+        (limits.process_memlock, _PROCESS.format(_LONG)),
+        (
+            lambda text: limits.session_memlock([("limits.conf", text)]),
+            f"* soft memlock {_LONG}\n* hard memlock {_LONG}1\n",
+        ),
+        (sysfs.counter, _LONG),
+        (sysfs.link_width, _LONG),
+        (sysfs.link_speed, f"{_LONG} GT/s PCIe"),
+    ],
+)
+def test_a_number_without_end_is_refused(parse, text):
+    with pytest.raises(ParseError):
+        parse(text)
+
+
+def test_a_parameter_with_a_number_without_end_is_not_known():
+    assert sysctls.effective("net.core.rmem_max", {"net.core.rmem_max": _LONG}) is None
