@@ -7,7 +7,10 @@ from __future__ import annotations
 import pytest
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.errors import ParseError
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse import (
+    dcb,
+    dmesg,
     ethtool,
+    ethtool_m,
     ethtool_s,
     ibdev2netdev,
     ibstat,
@@ -15,6 +18,10 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse imp
     ibv_devinfo,
     limits,
     lspci,
+    mlnx_qos,
+    rdma_dev,
+    rdma_link,
+    show_gids,
     sysfs,
 )
 from ansible_collections.railwright.fabric.plugins.module_utils.fabric.resolve import sysctls
@@ -24,6 +31,8 @@ _SETTINGS = "\tSpeed: {}\n\tLink detected: {}\n"
 _PORT = "\tPort 1:\n\t\tState: {}\n\t\tPhysical state: {}\n"
 _ULIMIT = "max locked memory       (kbytes, -l) {}\n"
 _PROCESS = "Max locked memory         {}            unlimited            bytes\n"
+_MODULE = "\tIdentifier : 0x11 (QSFP28)\n\tModule temperature : {}.00 degrees C / 100.00 degrees F\n"
+_ROW = "mlx5_0\t1\t3\t0000:0000:0000:0000:0000:ffff:0a00:0001\t{}\t{}\teth0\n"
 _LONG = "9" * 5000
 _PORT_HEAD = "hca_id:\tmlx5_0\n\t\tport:\t1\n"
 _GID = "\t\t\tGID[{}]:\t\tfe80::1, RoCE v2\n"
@@ -52,6 +61,24 @@ _GID = "\t\t\tGID[{}]:\t\tfe80::1, RoCE v2\n"
         (ibstatus.parse, "\tphys state:\t 3: Disabled\n\tphys state:\t 5: LinkUp\n"),
         (ibdev2netdev.parse, "mlx5_0 port 1 ==> eth0 (Down)\nmlx5_0 port 1 ==> eth0 (Up)\n"),
         (lspci.parse, "1a:00.0 NIC\n" + "\tLnkCap:\tSpeed 16GT/s, Width x8\n" * 2),
+        (lspci.parse, "1a:00.0 NIC\n" + "\tLnkSta:\tSpeed 16GT/s, Width x8\n" * 2),
+        # The second device's own line is lost, and its ability is taken for the first one's.
+        (lspci.parse, "1a:00.0 NIC\n\tLnkCap:\tSpeed 8GT/s, Width x8\n\tLnkSta:\tSpeed 8GT/s (downgraded), Width x8\n"),
+        (lspci.parse, "1a:00.0 NIC\n\tLnkCap:\tSpeed 8GT/s, Width x8\n\tLnkSta:\tSpeed 8GT/s, Width x8 (downgraded)\n"),
+        (ethtool_m.parse, _MODULE.format(40) + _MODULE.format(70)),
+        (ethtool_m.parse, _MODULE.format(40) + "Module temperature high alarm : Ein\n"),
+        (ethtool_m.parse, _MODULE.format(40) + "Module temperature high alarm : O\n"),
+        (rdma_dev.parse, "0: mlx5_0: node_type ca fw 28.39\n1: mlx5_0: node_type ca fw 28.40\n"),
+        (rdma_dev.parse, '[{"ifname": "mlx5_0", "node_type": "ca"}, {"ifname": "mlx5_0", "node_type": "ca"}]'),
+        (show_gids.parse, _ROW.format("10.0.0.1", "v2") + _ROW.format("10.0.0.1", "v1")),
+        (show_gids.parse, _ROW.format("10.0.0.2", "v2")),
+        (mlnx_qos.parse, "dscp2prio mapping:\n\tprio:3 dscp:26,\n\tprio:0 dscp:26,\n"),
+        (mlnx_qos.parse, "dscp2prio mapping:\n\tprio:3 dscp:99,\n"),
+        (dcb.app, "dscp-prio\n"),
+        (
+            rdma_link.parse,
+            "link a/1 state DOWN physical_state DISABLED\nlink a/1 state ACTIVE physical_state LINK_UP\n",
+        ),
     ],
 )
 def test_what_is_there_twice_is_refused(parse, text):
@@ -86,3 +113,28 @@ def test_a_number_without_end_is_refused(parse, text):
 
 def test_a_parameter_with_a_number_without_end_is_not_known():
     assert sysctls.effective("net.core.rmem_max", {"net.core.rmem_max": _LONG}) is None
+
+
+def test_what_stands_in_place_of_a_log_is_no_clean_log():
+    for text in (
+        "dmesg: read kernel buffer failed: Operation not permitted\n",
+        "bash: line 1: dmesg: command not found\n",
+        "sudo: a password is required\n",
+    ):
+        with pytest.raises(ParseError, match="the log could not be read"):
+            dmesg.parse(text)
+    assert dmesg.parse("[    0.000000] Linux version 6.1.0\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("parse", "line"),
+    [
+        (ibstat.parse, "CA 'a'\n " + "a " * 15000),
+        (ibstatus.parse, "Infiniband device 'a' port 1 status:\n " + "a " * 15000),
+        (mlnx_qos.parse, "= show configuration for device " + "=" * 30000 + "x"),
+    ],
+)
+def test_a_long_line_is_refused_in_no_more_than_a_glance(parse, line):
+    """By expressions that look at each character a few times: with others this takes a quarter of a minute."""
+    with pytest.raises(ParseError):
+        parse(line + "\n")

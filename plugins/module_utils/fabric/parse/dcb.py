@@ -54,6 +54,8 @@ def app(text: str, netdev: str = "") -> QosState:
             table, *entries = line.split()
             if table.replace("-", "_") not in _TABLES:
                 raise wrong(f"{TOOL} app", number, line, "a table that is not known here")
+            if not entries:
+                raise wrong(f"{TOOL} app", number, line, "a table without entries: the line is cut")
             told = True
             for entry in entries if table == "dscp-prio" else ():
                 name, _, priority = entry.rpartition(":")

@@ -11,6 +11,9 @@ import re
 from typing import Optional
 
 from ..model.facts import KernelEvent
+from .text import wrong
+
+TOOL = "dmesg"
 
 # Kinds, each with what the line says and, in group 1, which device where it is no PCI function. Sources: drivers/net/
 # ethernet/mellanox/mlx5/core (health.c, cmd.c, events.c, main.c), drivers/pci/pci.c (pcie_report_downtraining),
@@ -31,16 +34,22 @@ _KINDS = (
     ("carrier_lost", r" (\S+): (?:NIC )?Link (?:is )?[Dd]own\b"),
 )
 _PATTERNS = [(kind, re.compile(pattern)) for kind, pattern in _KINDS]
+# What the tool, or a shell that has none, says in place of a log: that is no good log.
+_REFUSED = re.compile(r"(?:\S*sh: )?(?:line \d+: |\d+: )?(?:dmesg|journalctl|sudo): ")
 _PCI = re.compile(r"\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")
 
 
 def parse(text: str) -> tuple[KernelEvent, ...]:
     """Events by kind and device, in the order in which they first came, with how often they did and the last text.
 
+    :raises ParseError: for what the tool says in place of a log.
+
     A log that says nothing of the kind is a good log; it may also be one that has lost its beginning.
     """
     found: dict[tuple[str, Optional[str]], tuple[int, str]] = {}
-    for line in text.split("\n"):
+    for number, line in enumerate(text.split("\n"), 1):
+        if _REFUSED.match(line):
+            raise wrong(TOOL, number, line, "the log could not be read")
         event = _event(line.rstrip())
         if event is not None:
             count = found.get(event, (0, ""))[0]

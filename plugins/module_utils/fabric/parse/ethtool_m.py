@@ -19,6 +19,7 @@ TOOL = "ethtool -m"
 _KINDS = {0x03: "SFP", 0x0C: "QSFP", 0x0D: "QSFP+", 0x11: "QSFP28", 0x18: "QSFP-DD", 0x19: "OSFP", 0x1E: "QSFP112"}
 _RX = ("Receiver signal average optical power", "Rcvr signal avg optical power")
 _TX = ("Laser output power", "Transmit avg optical power")
+_ONCE = ("Identifier", "Vendor SN", "Module temperature")
 _DARK = -40.0  # dBm: 0.1 µW, the least that a module can tell (SFF-8472, 9.4)
 
 
@@ -39,6 +40,7 @@ def parse(text: str, netdev: str = "") -> Module:
             pairs.append((" ".join(key.split()), value.strip()))
         elif line.strip(". ") and line.split() not in (["Offset", "Values"], ["------", "------"]):
             raise wrong(TOOL, number, line, "no line of the form 'Key : value'")
+    _check(pairs)
     found = dict(reversed(pairs))
     known = ("Identifier", "Module temperature", *_RX, *_TX)
     if not any(key.startswith(known) for key in found):
@@ -54,6 +56,17 @@ def parse(text: str, netdev: str = "") -> Module:
         tx_dbm=tuple(_dbm(value) for key, value in pairs if _is_power(key, _TX)),
         alarms=tuple(key for key, value in pairs if value == "On" and (" alarm" in key or " warning" in key)),
     )
+
+
+def _check(pairs: list[tuple[str, str]]) -> None:
+    """Nothing, for the text of one module whose flags are all readable."""
+    for key in _ONCE:
+        values = [value for name, value in pairs if name == key]
+        if len(values) > 1:
+            raise ParseError(f"'{key}' is there twice: two modules in one text", f"{TOOL}:1", values[1][:80])
+    for key, value in pairs:
+        if re.search(r" (alarm|warning)$", key) and value not in ("On", "Off"):
+            raise ParseError(f"'{key}' is neither On nor Off", f"{TOOL}:1", value[:80])
 
 
 def _kind(found: dict[str, str]) -> Optional[str]:

@@ -13,7 +13,7 @@ from .text import LINK_LAYERS, PHYSICAL_STATES, guid, is_cut, lid, numbered, sof
 TOOL = "ibstat"
 _CA = re.compile(r"CA '([^']+)'")
 _PORT = re.compile(r"\s+Port (\d{1,3}):")
-_FIELD = re.compile(r"\s+([A-Za-z ]+): *(.*)")
+_FIELD = re.compile(r"\s+([A-Za-z][A-Za-z ]*): *(.*)")
 _STATES = {"Down": "DOWN", "Initializing": "INIT", "Armed": "ARMED", "Active": "ACTIVE"}
 _PHYSICAL = {word.replace(" ", ""): word for word in PHYSICAL_STATES.values()}
 _LIDS = {"Base lid": "lid", "SM lid": "sm_lid"}

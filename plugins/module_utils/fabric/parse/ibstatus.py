@@ -15,7 +15,7 @@ from .text import is_cut, numbered, soft_name, wrong
 TOOL = "ibstatus"
 _HEAD = re.compile(r"Infiniband device '([^']+)' port (\d{1,3}) status:")
 _LIDS = {"base lid": "lid", "sm lid": "sm_lid"}
-_FIELD = re.compile(r"\s+([a-z_ ]+):\s*(.*)")
+_FIELD = re.compile(r"\s+([a-z_][a-z_ ]*):\s*(.*)")
 
 
 def parse(text: str) -> tuple[RdmaDevice, ...]:

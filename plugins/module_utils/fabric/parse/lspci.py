@@ -11,8 +11,10 @@ from ..records import dataclass
 from .text import numbered, wrong
 
 TOOL = "lspci"
-_HEAD = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?: (.*))?")
-_LINK = re.compile(r"Speed (unknown|[0-9]{1,3}(?:\.[0-9])?GT/s)(?: \([a-z]+\))?, Width x([0-9]{1,3})\b")
+_HEAD = re.compile(r"((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])(?: (.*))?")
+_LINK = re.compile(
+    r"Speed (unknown|[0-9]{1,3}(?:\.[0-9])?GT/s)(?: \(([a-z]+)\))?, Width x([0-9]{1,3})\b(?: \(([a-z]+)\))?"
+)
 
 
 @dataclass(frozen=True)
@@ -42,27 +44,33 @@ def parse(text: str) -> tuple[PcieLink, ...]:
     found: list[PcieLink] = []
     address, name = "", ""
     ability: tuple[Optional[float], Optional[int]] = (None, None)
+    seen: set[str] = set()
     for number, line in numbered(text):
         head = _HEAD.fullmatch(line)
         if head:
-            address, name, ability = head.group(1), head.group(2) or "", (None, None)
+            address, name, ability, seen = head.group(1).lower(), head.group(2) or "", (None, None), set()
             continue
         key, colon, rest = line.strip().partition(":")
         if not colon or key not in ("LnkCap", "LnkSta"):
             continue
-        if not address:
+        if not address or key in seen or (key == "LnkCap" and seen):
             raise wrong(TOOL, number, line, "a link without a device above it")
+        seen.add(key)
         match = _LINK.search(rest)
         if match is None:
             raise wrong(TOOL, number, line, "no link of the form 'Speed 32GT/s, Width x16'")
         speed = None if match.group(1) == "unknown" else float(match.group(1)[: -len("GT/s")])
-        link = (speed, int(match.group(2)) or None)
+        link = (speed, int(match.group(3)) or None)
         if key == "LnkCap":
-            if ability != (None, None):
-                raise wrong(TOOL, number, line, "a second link without a device above it")
             ability = link
-        else:
-            found.append(PcieLink(address, name, *link, *ability))
+            continue
+        told = PcieLink(address, name, *link, *ability)
+        if (match.group(2), told.slow) == ("downgraded", False) or (match.group(4), told.narrow) == (
+            "downgraded",
+            False,
+        ):
+            raise wrong(TOOL, number, line, "downgraded, and yet all that the device can do: its own line is missing")
+        found.append(told)
     return tuple(found)
 
 

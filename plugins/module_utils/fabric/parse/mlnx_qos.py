@@ -14,7 +14,7 @@ from .text import numbered, wrong
 TOOL = "mlnx_qos"
 _LLDPAD = "WARNING: lldpad service is running"
 _OWNERS = {"OS controlled": ("host",), "Firmware controlled": ()}
-_SCRIPT = re.compile(r"=+ show configuration for device .*=+")
+_SCRIPT = re.compile(r"=+ show configuration for device .*=")
 _DSCPS = re.compile(r"prio:([0-7]) dscp:((?:[0-9]{2},)+)")
 _BUFFERS = re.compile(r"((?:[0-9]{1,10},){8})(?:(?:max_buffer_size|total_size)=([0-9]{1,10}))?")
 _ROW = re.compile(r"(priority|enabled|buffer)((?: +[0-9]){8})")
@@ -88,7 +88,10 @@ class _Output:
     def dscp(self, match: re.Match[str], error: ParseError) -> None:
         if self.dscps is None or self.section != "dscps":
             raise error
-        self.dscps += [(int(dscp), int(match[1])) for dscp in match[2].split(",") if dscp]
+        listed = [int(dscp) for dscp in match[2].split(",") if dscp]
+        if max(listed) > 63 or {dscp for dscp, _ in self.dscps} & set(listed) or len(set(listed)) < len(listed):
+            raise ParseError("a DSCP that is there twice, or is none", error.place, error.value)
+        self.dscps += [(dscp, int(match[1])) for dscp in listed]
 
     def default(self, match: re.Match[str], error: ParseError) -> None:
         self.section = _DEFAULT

@@ -29,25 +29,33 @@ def parse(text: str) -> tuple[Device, ...]:
     """Devices with firmware and GUIDs. Further key and value pairs are ignored."""
     if text.lstrip().startswith("["):
         return _from_json(text)
-    found = []
+    found: list[Device] = []
     for number, line in numbered(text):
         if line.startswith(" ") and line.split()[0].startswith("caps:"):
             continue
         head = _HEAD.fullmatch(line)
         if head is None:
             raise wrong(TOOL, number, line, "no line of the form 'N: DEVICE: key value …'")
-        found.append(_device(head.group(1), pairs(TOOL, number, line, head.group(2).split()), number, line))
+        told = pairs(TOOL, number, line, head.group(2).split())
+        found.append(_new(found, _device(head.group(1), told, number, line), number, line))
     return tuple(found)
 
 
 def _from_json(text: str) -> tuple[Device, ...]:
-    found = []
+    found: list[Device] = []
     for number, entry in enumerate(parse_json(TOOL, text), 1):
         if not isinstance(entry, dict):
             raise wrong(TOOL, number, str(entry), "an entry is no mapping")
         if entry:  # iproute2 prints an empty object for a device that vanished meanwhile
-            found.append(_device(str(entry.get("ifname") or ""), entry, number, str(entry)))
+            device = _device(str(entry.get("ifname") or ""), entry, number, str(entry))
+            found.append(_new(found, device, number, str(entry)))
     return tuple(found)
+
+
+def _new(found: list[Device], device: Device, number: int, line: str) -> Device:
+    if any(other.device.name == device.device.name for other in found):
+        raise wrong(TOOL, number, line, "a device that is there twice")
+    return device
 
 
 def _device(name: str, told: Mapping[str, Any], number: int, line: str) -> Device:

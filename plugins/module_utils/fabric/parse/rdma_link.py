@@ -87,6 +87,6 @@ def _devices(rows: list[tuple[str, RdmaPort]]) -> tuple[RdmaDevice, ...]:
     ports: dict[str, list[RdmaPort]] = {}
     for name, port in rows:
         if any(other.number == port.number for other in ports.setdefault(name, [])):
-            raise ParseError(f"port {port.number} of {name} is listed twice", TOOL)
+            raise ParseError("this port is there twice", f"{TOOL}:1", f"{name}/{port.number}")
         ports[name].append(port)
     return tuple(RdmaDevice(name, soft=soft_name(name), ports=tuple(found)) for name, found in ports.items())
