@@ -17,6 +17,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse imp
     ibstatus,
     ibv_devinfo,
     limits,
+    lldp,
     lspci,
     mlnx_qos,
     rdma_dev,
@@ -33,6 +34,9 @@ _ULIMIT = "max locked memory       (kbytes, -l) {}\n"
 _PROCESS = "Max locked memory         {}            unlimited            bytes\n"
 _MODULE = "\tIdentifier : 0x11 (QSFP28)\n\tModule temperature : {}.00 degrees C / 100.00 degrees F\n"
 _ROW = "mlx5_0\t1\t3\t0000:0000:0000:0000:0000:ffff:0a00:0001\t{}\t{}\teth0\n"
+_LINK = "link a/1 state {} physical_state {}\n"
+_NEIGHBOUR = '{"chassis": {"leaf0": {}}, "port": {"id": {"type": "ifname", "value": "swp1"}}}'
+_NEIGHBOURS = f'{{"lldp": {{"interface": {{"eth0": {_NEIGHBOUR}, "eth1": {_NEIGHBOUR}}}}}}}'
 _LONG = "9" * 5000
 _PORT_HEAD = "hca_id:\tmlx5_0\n\t\tport:\t1\n"
 _GID = "\t\t\tGID[{}]:\t\tfe80::1, RoCE v2\n"
@@ -75,10 +79,8 @@ _GID = "\t\t\tGID[{}]:\t\tfe80::1, RoCE v2\n"
         (mlnx_qos.parse, "dscp2prio mapping:\n\tprio:3 dscp:26,\n\tprio:0 dscp:26,\n"),
         (mlnx_qos.parse, "dscp2prio mapping:\n\tprio:3 dscp:99,\n"),
         (dcb.app, "dscp-prio\n"),
-        (
-            rdma_link.parse,
-            "link a/1 state DOWN physical_state DISABLED\nlink a/1 state ACTIVE physical_state LINK_UP\n",
-        ),
+        (rdma_link.parse, _LINK.format("DOWN", "DISABLED") + _LINK.format("ACTIVE", "LINK_UP")),
+        (lldp.parse, _NEIGHBOURS.replace("eth1", "eth0")),
     ],
 )
 def test_what_is_there_twice_is_refused(parse, text):
@@ -138,3 +140,7 @@ def test_a_long_line_is_refused_in_no_more_than_a_glance(parse, line):
     """By expressions that look at each character a few times: with others this takes a quarter of a minute."""
     with pytest.raises(ParseError):
         parse(line + "\n")
+
+
+def test_two_netdevs_have_a_neighbour_each():
+    assert [found.netdev for found in lldp.parse(_NEIGHBOURS)] == ["eth0", "eth1"]

@@ -15,7 +15,7 @@ TOOL = "lldpcli"
 
 def parse(text: str) -> tuple[Neighbour, ...]:
     """Neighbours by local netdev. A port known by its MAC is named by its description, as a plan names it."""
-    data = parse_json(TOOL, text)
+    data = parse_json(TOOL, text, unique=True)
     if not isinstance(data, dict) or "lldp" not in data:
         raise ParseError("no object 'lldp'", f"{TOOL}:1", text.strip()[:80])
     found = []

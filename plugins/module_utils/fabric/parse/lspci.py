@@ -65,10 +65,7 @@ def parse(text: str) -> tuple[PcieLink, ...]:
             ability = link
             continue
         told = PcieLink(address, name, *link, *ability)
-        if (match.group(2), told.slow) == ("downgraded", False) or (match.group(4), told.narrow) == (
-            "downgraded",
-            False,
-        ):
+        if ("downgraded", False) in ((match.group(2), told.slow), (match.group(4), told.narrow)):
             raise wrong(TOOL, number, line, "downgraded, and yet all that the device can do: its own line is missing")
         found.append(told)
     return tuple(found)

@@ -68,13 +68,19 @@ def pairs(tool: str, number: int, line: str, words: Sequence[str]) -> dict[str, 
     return found
 
 
-def parse_json(tool: str, text: str) -> Any:
-    """JSON that a tool printed."""
+def parse_json(tool: str, text: str, *, unique: bool = False) -> Any:
+    """JSON that a tool printed; ``unique``: no object has a key twice. Some tools print keys twice by themselves."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_unique if unique else None)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise ParseError("no valid JSON", f"{tool}:{line}", text.strip()[:80]) from None
+
+
+def _unique(found: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(found)) != len(found):
+        raise ValueError("a key that is there twice")
+    return dict(found)
 
 
 def guid(text: str) -> Optional[str]:
