@@ -102,7 +102,9 @@ def record(tree: Path) -> None:
     trees.eight_rails(tree)
     for nic in trees.rail_nics():
         dcb.record(tree, nic.netdev)
-        dcb.ofed(tree, nic.netdev, dscp_prio=((26, 3), (48, 6)))
+        # Other code points lead neither to the data nor to the CNPs.
+        others = ((dscp, 0) for dscp in (*range(24, 32), *range(48, 56)))
+        dcb.ofed(tree, nic.netdev, dscp_prio=(*others, (26, 3), (48, 6)))
         dcb.rdma_cm(tree, nic.rdma)
     trees.Tree(tree).file("/etc/systemd/system/multi-user.target.wants/railwright-apply.service", "")
     trees.Tree(tree).file("/usr/sbin/dcb", "")
