@@ -46,7 +46,7 @@ def test_the_state_is_back_without_a_run(converged_lab, node, event):
         assert time.monotonic() - began < BACK_S + SETTLE_S, check.stdout
     # It was the agent who did it, which says so once it has looked again.
     while event is not flap and "rail0" not in (
-        log := lab.run(node, ["journalctl -bu railwright-restore.service"]).stdout
+        log := lab.run(node, ["journalctl -b -u railwright-restore.service"]).stdout
     ):
         assert time.monotonic() - began < BACK_S + SETTLE_S, log
 
