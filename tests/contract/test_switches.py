@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import checks
+from tests.unit.switch.sites import ports_up
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -41,9 +42,7 @@ def site(tmp_path_factory):
         elif path.suffix == ".cfg":
             (dumps / path.name).write_text(path.read_text(encoding="utf-8") + "end\n", encoding="utf-8")
         else:
-            tables = json.loads(path.read_text(encoding="utf-8"))
-            for row in tables["PORT"].values():
-                row["admin_status"] = "up"
+            tables = ports_up(json.loads(path.read_text(encoding="utf-8")))
             (dumps / path.name).write_text(json.dumps(tables), encoding="utf-8")
     return output, dumps
 

@@ -16,6 +16,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.parse imp
     ibstat,
     ibstatus,
     ibv_devinfo,
+    ip_route,
     limits,
     lldp,
     lspci,
@@ -103,6 +104,7 @@ def test_rings_of_one_netdev_are_summed_up():
             lambda text: limits.session_memlock([("limits.conf", text)]),
             f"* soft memlock {_LONG}\n* hard memlock {_LONG}1\n",
         ),
+        (ip_route.routes, f'[{{"dst": "default", "dev": "eth0", "table": "{_LONG}"}}]'),
         (sysfs.counter, _LONG),
         (sysfs.link_width, _LONG),
         (sysfs.link_speed, f"{_LONG} GT/s PCIe"),
@@ -111,6 +113,10 @@ def test_rings_of_one_netdev_are_summed_up():
 def test_a_number_without_end_is_refused(parse, text):
     with pytest.raises(ParseError):
         parse(text)
+
+
+def test_a_table_with_a_number_without_end_has_no_name():
+    assert ip_route.table_names(f"{_LONG} endless\n100 rail0\n") == {"rail0": 100}
 
 
 def test_a_parameter_with_a_number_without_end_is_not_known():

@@ -138,6 +138,7 @@ def test_reading():
         ("hangs", "did not return"),
         ("Segmentation fault", "Property=value"),
         (SHOWN.format("ssh", "loaded", 0, ""), "no limit of a unit"),
+        (SHOWN.format("ssh", "loaded", 0, "9" * 5000), "no limit of a unit"),
     ],
 )
 def test_what_cannot_be_read_is_left_alone_and_said(reply, said):

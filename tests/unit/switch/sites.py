@@ -94,8 +94,13 @@ def sonic_tables(wanted: SwitchIntent) -> dict[str, Any]:
     """The database of a SONiC with this configuration; its buffer model, and that its ports are up, are the site's."""
     from ansible_collections.railwright.fabric.plugins.module_utils.fabric.render import sonic
 
-    tables = sonic.document(wanted)
+    tables = ports_up(sonic.document(wanted))
+    tables["DEVICE_METADATA"] = {"localhost": {"hostname": wanted.name, "buffer_model": wanted.entry.buffer_model}}
+    return tables
+
+
+def ports_up(tables: dict[str, Any]) -> dict[str, Any]:
+    """The same tables, with every port of them up."""
     for row in tables["PORT"].values():
         row["admin_status"] = "up"
-    tables["DEVICE_METADATA"] = {"localhost": {"hostname": wanted.name, "buffer_model": wanted.entry.buffer_model}}
     return tables

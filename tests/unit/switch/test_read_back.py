@@ -18,7 +18,7 @@ from ansible_collections.railwright.fabric.plugins.module_utils.fabric.verify.sw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.switch.sites import PORTS, SYSTEMS, dump, intent, sonic_tables
+from tests.unit.switch.sites import PORTS, SYSTEMS, dump, intent, ports_up, sonic_tables
 
 FREE = {"cnp": None, "traffic_classes": None}
 QOS = (
@@ -433,9 +433,7 @@ def test_a_push_over_an_older_profile_converges(system: str, qos: dict[str, Any]
     else:
         module = sonic if system == "sonic" else cumulus
         tree = _merged_tree(copy.deepcopy(module.document(LEAVES[system])), module.document(wanted))
-        for row in tree.get("PORT", {}).values():
-            row["admin_status"] = "up"
-        text = json.dumps(tree if system == "sonic" else [{"set": tree}])
+        text = json.dumps(ports_up(tree) if system == "sonic" else [{"set": tree}])
     assert differences(wanted, text) == ()
 
 

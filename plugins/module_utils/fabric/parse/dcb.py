@@ -13,7 +13,7 @@ from typing import Any, Mapping
 from ..errors import ParseError
 from ..model.facts import QosState
 from .dcbnl import DCBX, TSA, shares, trust
-from .text import numbered, parse_json, wrong
+from .text import is_number, numbered, parse_json, wrong
 
 TOOL = "dcb"
 _TABLES = (
@@ -199,7 +199,7 @@ def _numbers(what: str, told: Mapping[str, Any], key: str, most: int) -> tuple[i
 
 def _in(value: Any, most: int, what: str) -> int:
     digits = value if isinstance(value, str) else str(value) if type(value) is int else ""
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 20 or int(digits) > most:
+    if not is_number(digits) or int(digits) > most:
         raise ParseError(f"a number up to {most} is expected", f"{TOOL} {what}:1", str(value)[:80])
     return int(digits)
 

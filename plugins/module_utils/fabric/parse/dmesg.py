@@ -42,9 +42,9 @@ _PCI = re.compile(r"\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")
 def parse(text: str) -> tuple[KernelEvent, ...]:
     """Events by kind and device, in the order in which they first came, with how often they did and the last text.
 
-    :raises ParseError: for what the tool says in place of a log.
-
     A log that says nothing of the kind is a good log; it may also be one that has lost its beginning.
+
+    :raises ParseError: for what the tool says in place of a log.
     """
     found: dict[tuple[str, Optional[str]], tuple[int, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):

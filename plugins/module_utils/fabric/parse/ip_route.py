@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterator, Mapping, Optional
 
 from ..model.facts import Route, RoutingRule
-from .text import parse_json, wrong
+from .text import is_number, parse_json, wrong
 
 TOOL = "ip route"
 RULE_TOOL = "ip rule"
@@ -41,7 +41,7 @@ def table_names(text: str) -> dict[str, int]:
     found = {}
     for line in text.split("\n"):
         words = line.partition("#")[0].split()
-        if len(words) == 2 and words[0].isascii() and words[0].isdigit():
+        if len(words) == 2 and is_number(words[0]):
             found[words[1]] = int(words[0])
     return found
 
@@ -140,7 +140,7 @@ def _selectors(entry: dict[str, Any]) -> Iterator[str]:
 
 def _table(tool: str, entry: dict[str, Any], number: int, names: Names) -> int:
     table = _text(tool, entry, "table", number) or "main"
-    if table.isascii() and table.isdigit():
+    if is_number(table):
         return int(table)
     found = _KNOWN.get(table) or names().get(table)
     if found is None:

@@ -8,7 +8,7 @@ import re
 from typing import Iterable, Optional
 
 from ..errors import ParseError
-from .text import MOST_DIGITS
+from .text import is_number
 
 UNLIMITED = "unlimited"
 # Compiled when it is used: a health check reads files.
@@ -30,7 +30,7 @@ def session_memlock(files: Iterable[tuple[str, str]]) -> Optional[str]:
                 continue
             if words[3] in ("unlimited", "infinity", "-1"):
                 limit = UNLIMITED
-            elif words[3].isascii() and words[3].isdigit() and len(words[3]) <= MOST_DIGITS:
+            elif is_number(words[3]):
                 limit = words[3]
             else:
                 raise ParseError("no memlock limit", f"{path}:{number}", line.strip()[:80])
@@ -60,7 +60,7 @@ def process_memlock(text: str) -> int:
             if len(words) == 3 and words[2] == "bytes":
                 if words[0] == UNLIMITED:
                     return -1
-                if words[0].isascii() and words[0].isdigit() and len(words[0]) <= MOST_DIGITS:
+                if is_number(words[0]):
                     return int(words[0])
             raise ParseError("no limit of locked memory", f"limits:{number}", line.strip()[:80])
     raise ParseError("no line 'Max locked memory'", "limits:1", text.strip()[:80])

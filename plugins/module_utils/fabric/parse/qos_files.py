@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ..errors import ParseError
-from .text import numbered, wrong
+from .text import is_number, numbered, wrong
 
 GID_TYPES = ("IB/RoCE v1", "RoCE v2")
 _LOCKDOWN = ("none", "integrity", "confidentiality")
@@ -120,7 +120,7 @@ def _column(name: str, text: str, count: int) -> tuple[int, ...]:
 
 def _number(name: str, number: int, line: str, text: str) -> int:
     digits = text.strip()
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 20:
+    if not is_number(digits):
         raise wrong(name, number, line, "a number is expected")
     return int(digits)
 

@@ -11,7 +11,6 @@ from .text import gid, is_zero, numbered, soft_name, wrong
 
 TOOL = "show_gids"
 _KINDS = {"v1": "IB/RoCE v1", "v2": "RoCE v2"}
-_MAPPED = "0000:0000:0000:0000:0000:ffff:"  # RFC 4291, 2.5.5.2
 _IPV4 = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 
 
@@ -34,7 +33,8 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
         rest = words[5:] if _IPV4.fullmatch(words[4]) else words[4:]
         if full is None or not 1 <= len(rest) <= 2 or rest[0] not in _KINDS:
             raise wrong(TOOL, number, line, "no GID, or no version v1 or v2 after it")
-        if len(rest) < len(words[4:]) and full != f"{_MAPPED}{bytes(_octets(words[4])).hex(':', 2)}":
+        # An IPv4 address as a GID: RFC 4291, 2.5.5.2.
+        if len(rest) < len(words[4:]) and full != gid(f"::ffff:{words[4]}"):
             raise wrong(TOOL, number, line, "the IPv4 address is not that of the GID")
         place = (words[0], int(words[1]), int(words[2]))
         if place in seen:
@@ -52,7 +52,3 @@ def parse(text: str) -> tuple[RdmaDevice, ...]:
         )
         for name, ports in found.items()
     )
-
-
-def _octets(address: str) -> list[int]:
-    return [int(octet) & 0xFF for octet in address.split(".")]

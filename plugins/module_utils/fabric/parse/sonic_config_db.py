@@ -116,7 +116,7 @@ def _port(tables: _Tables, port: str, model: str) -> Settings:
         found["lossless_buffer", queue] = _reference(tables.field("BUFFER_QUEUE", port, queue, "profile", "none"))
         group = _reference(tables.field("BUFFER_PG", port, queue, "profile", "none"))
         found["headroom", queue] = group and _headroom(group, model, own, found["cable_length", None])
-    _watchdog(tables, port, found)
+    _watchdog(tables, port, maps, found)
     return found
 
 
@@ -217,11 +217,10 @@ def _ecn(found: Settings, queue: int, profile: dict[str, Any]) -> None:
         found[setting, queue] = values.pop() if len(values) == 1 else None
 
 
-def _watchdog(tables: _Tables, port: str, found: Settings) -> None:
+def _watchdog(tables: _Tables, port: str, maps: dict[str, Any], found: Settings) -> None:
     row = tables.row("PFC_WD", port)
     # A row cannot be taken away by a push, but nothing is watched where the port names no priority.
-    nothing = (tables.row("PORT_QOS_MAP", port) or {}).get("pfcwd_sw_enable") == ""
-    found["watchdog", None] = "off" if row is None or nothing else "on"
+    found["watchdog", None] = "off" if row is None or maps.get("pfcwd_sw_enable") == "" else "on"
     if row is None:
         return
     action = row.get("action")

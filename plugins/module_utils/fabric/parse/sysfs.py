@@ -11,7 +11,7 @@ import re
 from typing import Optional
 
 from ..errors import ParseError
-from .text import LINK_LAYERS, MOST_DIGITS, PHYSICAL_STATES, STATES
+from .text import LINK_LAYERS, PHYSICAL_STATES, STATES, is_number
 from .text import lid as known_lid
 
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) Gb/sec \(([0-9]{1,2})X(?: [A-Z0-9]+)?\)")
@@ -59,7 +59,7 @@ def counter(text: str) -> Optional[int]:
     digits = text.strip()
     if digits.startswith("N/A"):
         return None
-    if not digits.isascii() or not digits.isdigit() or len(digits) > MOST_DIGITS:
+    if not is_number(digits):
         raise ParseError("a counter is expected", "counter:1", digits[:80])
     return int(digits)
 
@@ -74,13 +74,7 @@ def link_speed(text: str) -> Optional[float]:
         return None
     number, space, unit = word.partition(" ")
     digits = number.replace(".", "", 1)
-    if (
-        not space
-        or unit not in ("GT/s", "GT/s PCIe")
-        or not digits.isascii()
-        or not digits.isdigit()
-        or len(digits) > MOST_DIGITS
-    ):
+    if not space or unit not in ("GT/s", "GT/s PCIe") or not is_number(digits):
         raise ParseError("no speed of the form '16.0 GT/s PCIe'", "link_speed:1", word[:80])
     return float(number)
 
@@ -88,7 +82,7 @@ def link_speed(text: str) -> Optional[float]:
 def link_width(text: str) -> Optional[int]:
     """Lanes of a PCIe link; ``None`` where there is no link (0) or it is not known (255, PCIE_LNK_WIDTH_UNKNOWN)."""
     digits = text.strip()
-    if not digits.isascii() or not digits.isdigit() or len(digits) > MOST_DIGITS:
+    if not is_number(digits):
         raise ParseError("a number of lanes is expected", "link_width:1", digits[:80])
     return int(digits) if int(digits) not in (0, 255) else None
 

@@ -47,6 +47,11 @@ def is_cut(text: str, number: int) -> bool:
     return text.count("\n") == number - 1
 
 
+def is_number(text: str) -> bool:
+    """Whether it is a number of 64 bits, in ASCII digits and nothing else."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+
+
 def whole_number(tool: str, number: int, line: str, text: str, base: int = 10) -> int:
     """An integer of ASCII digits; ``base`` 16 takes a leading ``0x``."""
     digits = text.lower()

@@ -20,6 +20,7 @@ from ..model.intent import NodeIntent
 from ..model.plan import Action, Run, Step, WriteFile
 from ..parse import systemctl
 from ..parse.limits import process_memlock
+from ..parse.text import is_number
 from ..ports import Port
 from ..records import dataclass
 from .files import Files, file_step
@@ -157,7 +158,7 @@ def _bytes(text: str) -> float:
     """
     if text == "infinity":
         return INFINITY
-    if not (text.isascii() and text.isdigit()):
+    if not is_number(text):
         raise ParseError("no limit of a unit", "systemctl show", text[:80])
     # Older versions of systemd print infinity as the greatest number of 64 bits.
     return INFINITY if int(text) >= 2**64 - 1 else float(text)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Optional
+from typing import Callable, Iterable
 
 from ..errors import FabricError, MissingError, ReadError, RefusedError
 from ..model.base import Model
@@ -15,7 +15,7 @@ from ..ports import TOOL_PATH, Port
 from ..records import dataclass, replace
 from ..resolve.bind import BoundRail, bind, soft_name
 from ..resolve.derive import ECT0
-from .protect import carries_management
+from .protect import refuse_management
 from .qos_limits import suit_driver
 from .qos_nic import nic_steps
 from .qos_owners import LLDPAD_UNITS, refuse_owners, take_step
@@ -66,7 +66,7 @@ def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos, *, predict: bo
     :param predict: also say what will be set on soft RoCE devices that an earlier step has yet to make.
     :raises RefusedError: when lldpad runs and the spec does not say to stop it.
     """
-    rails = [rail for rail in bind(intent, facts) if rail.intent.qos is not None]
+    rails = [(rail, qos) for rail in bind(intent, facts) if (qos := rail.intent.qos) is not None]
     if not rails:
         return Plan("qos")
     steps: list[Step] = []
@@ -74,15 +74,13 @@ def plan_qos(intent: NodeIntent, facts: NodeFacts, node: NodeQos, *, predict: bo
     if node.released:
         steps.append(Step("agent", "lossless settings", "given back", "kept", (RemoveFile(RELEASED),)))
     if node.lldpad:
-        steps.append(_lldpad(rails, node.lldpad))
+        steps.append(_lldpad([qos for _, qos in rails], node.lldpad))
     refused: dict[str, str] = {}
-    for rail in rails:
-        planned, ports = each_port(
-            rail, facts, notes, refused, rail.intent.qos, lambda port: _port_steps(port, facts, node, notes)
-        )
+    for rail, qos in rails:
+        planned, ports = each_port(rail, facts, notes, refused, qos, lambda port: _port_steps(port, facts, node, notes))
         steps += planned
         if ports:
-            steps += _rdma_steps(rail, ports[0].qos, predict, notes)
+            steps += _rdma_steps(rail, qos, predict, notes)
     return Plan("qos", tuple(steps), notes=tuple(notes), refused=refused)
 
 
@@ -91,7 +89,7 @@ def each_port(
     facts: NodeFacts,
     notes: list[str],
     refused: dict[str, str],
-    wanted: Optional[Qos],
+    wanted: Qos,
     steps: Callable[[RailPort], list[Step]],
 ) -> tuple[list[Step], list[RailPort]]:
     """The steps of a rail's ports, and the ports that have any say; one that is refused keeps no other from its own.
@@ -104,13 +102,11 @@ def each_port(
     planned: list[RailPort] = []
     told: list[str] = []
     for netdev in _netdevs(rail, notes):
-        if wanted is None:
-            continue
         try:
             port = _rail_port(rail, netdev, facts, wanted)
             found += steps(port)
             planned.append(port)
-        except FabricError as error:
+        except FabricError as error:  # noqa: PERF203 - the other ports go on
             told.append(str(error))
     if told:
         refused[rail.intent.name] = "; ".join(told)
@@ -134,14 +130,7 @@ def _rail_port(rail: BoundRail, netdev: Netdev, facts: NodeFacts, wanted: Qos) -
     :raises ReadError: when its settings were not read.
     """
     name = rail.intent.name
-    cut = carries_management(netdev, facts)
-    if cut:
-        raise RefusedError(
-            f"{name} is on {netdev.name}, and {cut[0]} carries the node's management or its default route",
-            f"rail {name}",
-            netdev.name,
-            "Correct the rail's NIC in the hardware profile, or move the node's management elsewhere",
-        )
+    refuse_management(name, netdev, facts)
     state = next((state for state in facts.qos or () if state.netdev == netdev.name), None)
     if state is None:
         raise ReadError(f"the lossless settings of {netdev.name} could not be read", _why(facts, "qos", netdev.name))
@@ -200,9 +189,9 @@ def _check_read(port: RailPort, facts: NodeFacts) -> None:
     )
 
 
-def _lldpad(rails: list[BoundRail], units: tuple[str, ...]) -> Step:
+def _lldpad(wanted: list[Qos], units: tuple[str, ...]) -> Step:
     """The step that stops lldpad for good, where every rail's spec says so."""
-    if any(rail.intent.qos is not None and rail.intent.qos.lldpad != "stop" for rail in rails):
+    if any(qos.lldpad != "stop" for qos in wanted):
         raise RefusedError(
             "lldpad runs, which negotiates DCBX with the switch and writes the outcome over these settings",
             "lldpad",
